@@ -280,7 +280,8 @@ def _origin_in(agent: FleetAgent, worktree: Workspace) -> tuple[Origin | None, l
 
 def tell_origin(result: AgentResult, origin: Origin | None, missing: Sequence[str]) -> None:
     """Say where the work of a life is that began in another worktree, and how to bring it over."""
-    if origin is not None and transfer.is_elsewhere(origin, result.agent.context.worktree):
+    here = result.agent.context.worktree.root
+    if origin is not None and (origin["machine"] or origin["worktree"] != here):
         lines, commands = transfer.describe(origin, result.agent.epic, missing)
         result.lines += lines
         result.next[:0] = commands

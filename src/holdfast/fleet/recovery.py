@@ -151,10 +151,11 @@ def takeover(context: FleetContext, request: TakeoverRequest) -> AgentResult:
 
 def _offer_session(result: AgentResult, ending: EndingLife) -> None:
     """Name the session that was captured where the life had worked, if that was in another place."""
-    context, place = result.agent.context, transfer.place_of(ending.state)
-    if place is None or (ending.was_here and place[0] == context.worktree.root):
+    context, life, machine = result.agent.context, ending.state["life"], ending.state.get("machine")
+    if life is None or (ending.was_here and life["worktree"] == context.worktree.root):
         return
-    session = sessions.at(context.epic.workspace, *place)
+    id = machine["id"] if machine else ""
+    session = sessions.at(context.epic.workspace, life["worktree"], id)
     if session is not None:
         resume = f"holdfast resume --session {session['session']} --accept-foreign"
         result.next.append(resume)

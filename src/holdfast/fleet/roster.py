@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from holdfast.fleet.rules.verdict import Signals, Verdict
     from holdfast.fleet.scan import CheckpointFile
     from holdfast.journal.interface import Head
-    from holdfast.kernel.workspace import Workspace
 
 
 class AgentEntry(TypedDict):
@@ -118,12 +117,6 @@ def epics_with_agents(context: FleetContext) -> list[str]:
     return sorted(set(living) - {context.epic.folder})
 
 
-def is_inclusive(workspace: Workspace) -> bool:
-    """The setting `fleet.inclusive`: whether exactly 30 and 60 minutes count as late already."""
-    journal = workspace.journal if workspace.exists() else None
-    return bool(config.load(workspace, journal)["fleet.inclusive"])
-
-
 def needs_decision(entry: AgentEntry) -> bool:
     """Whether a person has to decide about an agent: it is dead, corrupted, or silent for too long."""
     if entry["verdict"] in ("dead", "corrupted"):
@@ -158,7 +151,9 @@ class _Survey:
     def __init__(self, epic: Epic, now: int) -> None:
         self.epic = epic
         self.now = now
-        self.inclusive = is_inclusive(epic.workspace)
+        journal = epic.workspace.journal if epic.workspace.exists() else None
+        # Whether exactly 30 and 60 minutes count as late already.
+        self.inclusive = bool(config.load(epic.workspace, journal)["fleet.inclusive"])
         self.files = _files(epic)
         self.states = _states(epic)
         self.sight = Sight(epic.workspace)

@@ -47,10 +47,9 @@ def liveness(age: int, status: str, inclusive: bool = False) -> Liveness:
     return "STALE" if age > STALE_AFTER else "WARNING"
 
 
-def line(agent: str, age: int, status: str = "", inclusive: bool = False) -> str:
+def line(agent: str, said: str, age: int) -> str:
     """The line of the protocol's scan about an agent; FLEET-47. A complete agent has its age too, and has
     not crashed."""
-    said = liveness(age, status, inclusive)
     if said == "COMPLETE":
         return f"✅ {agent}: COMPLETE ({age} min ago)"
     if said == "STALE":
