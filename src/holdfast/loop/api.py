@@ -17,10 +17,9 @@ from holdfast.loop.commands import (
     StopRequest,
     TaskRequest,
 )
-from holdfast.loop.rules.checkpoint import checkpoint_of, current_step, status_of
+from holdfast.loop.rules.checkpoint import checkpoint_of, current_step, status_of, step_named
 from holdfast.loop.rules.model import EXECUTE, IN_PROGRESS, PASSED, TRACKS
 from holdfast.loop.rules.tasks import plain_tasks, remaining
-from holdfast.loop.rules.transitions import step_named
 
 if TYPE_CHECKING:
     from types import TracebackType

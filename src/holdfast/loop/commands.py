@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.estop.stop import refuse_stopped
 from holdfast.kernel.errors import NotFound, Usage
-from holdfast.loop.rules.checkpoint import checkpoint_of, counted, current_step, status_of
+from holdfast.loop.rules.checkpoint import (
+    checkpoint_of,
+    counted,
+    current_step,
+    status_of,
+    step_named,
+)
 from holdfast.loop.rules.model import (
     COMPLETE,
     COUNTERS,
@@ -24,7 +30,6 @@ from holdfast.loop.rules.model import (
     PROGRESS_NUMBERS,
 )
 from holdfast.loop.rules.tasks import count_tasks, same_task
-from holdfast.loop.rules.transitions import step_named
 
 if TYPE_CHECKING:
     from holdfast.loop.rules.model import LoopState
