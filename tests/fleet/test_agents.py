@@ -19,7 +19,7 @@ from tests.conftest import Git
 from tests.fleet.world import FEATURE, PRIMARY, START, A, B, C, Scene
 
 if TYPE_CHECKING:
-    from holdfast.kernel.commit import Outcome
+    from holdfast.kernel.commit import Order, Outcome
 
 
 @pytest.mark.clause("FLEET-25", "FLEET-27", "FLEET-28", "FLEET-29", "FLEET-30", "FLEET-31")
@@ -131,15 +131,15 @@ def test_a_stage_that_was_not_saved_stops_the_transition(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scene.start()
-    write = FleetAgent.execute
+    write = FleetAgent.commit
 
-    def written_over(agent: FleetAgent, command: Any, **options: Any) -> Outcome:
-        outcome = write(agent, command, **options)
+    def written_over(agent: FleetAgent, orders: list[Order], **options: Any) -> list[Outcome]:
+        outcomes = write(agent, orders, **options)
         content = {**scene.file(), "stage": "S2.P1"}
         scene.path().write_text(json.dumps(content))
-        return outcome
+        return outcomes
 
-    monkeypatch.setattr(FleetAgent, "execute", written_over)
+    monkeypatch.setattr(FleetAgent, "commit", written_over)
     with pytest.raises(Conflict) as refused:
         scene.update(do="phase", stage="S2.P2")
     assert refused.value.kind == "stage_not_saved"
@@ -212,16 +212,17 @@ def test_a_file_broken_during_an_update_is_restored(
 ) -> None:
     scene.start()
     before = scene.file()
-    write = FleetAgent.execute
+    write = FleetAgent.commit
 
-    def broken(agent: FleetAgent, command: Any, **options: Any) -> Outcome:
-        outcome = write(agent, command, **options)
+    def broken(agent: FleetAgent, orders: list[Order], **options: Any) -> list[Outcome]:
+        outcomes = write(agent, orders, **options)
+        command: Any = orders[0].command
         if command["do"] == "beat":
             scene.path().write_text('{"agent_id": "Secon')
-        return outcome
+        return outcomes
 
     with monkeypatch.context() as patch:
-        patch.setattr(FleetAgent, "execute", broken)
+        patch.setattr(FleetAgent, "commit", broken)
         told = scene.later(5).beat(current_step="Lost")
     assert told.lines[1] == "ERROR: Checkpoint corrupted during update"
     assert told.lines[2].startswith("Restoring from backup: ")

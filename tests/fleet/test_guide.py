@@ -19,13 +19,13 @@ STAGES = ["S2.P1", "S2.P2", "S2.P3"]
 def test_every_guide_says_when_to_update_the_checkpoint(stage: str) -> None:
     text = handoff.guide(stage)
     assert "### Step X: Update Checkpoint (Every 15 Minutes)\n" in text
-    assert handoff.heartbeat_step() in text
+    assert handoff.HEARTBEAT_STEP in text
     assert text.count("### Step X:") == 2
 
 
 @pytest.mark.clause("FLEET-84")
 def test_a_heartbeat_updates_then_verifies_then_backs_up_then_resets_the_timer() -> None:
-    text = handoff.heartbeat_step()
+    text = handoff.HEARTBEAT_STEP
     order = [
         "1. **Update checkpoint file:** `agent_checkpoints/{your_agent_id}.json`",
         "2. **Update these fields:**",

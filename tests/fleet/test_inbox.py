@@ -64,7 +64,8 @@ def test_files_that_a_shell_wrote_count_and_can_be_read(epic: Epic) -> None:
     )
     (COMMS / "primary_to_secondary_a.md").symlink_to("/etc/hostname")
     assert unread_count(epic, "Secondary-A") == 1
-    inbox.mark_read(epic, "Secondary-A", actor="tester", now=AT)
+    shown = {"agent_comms/secondary_b_to_secondary_a.md": [1]}
+    inbox.mark_read(epic, "Secondary-A", shown, actor="tester", now=AT)
     assert "## Message 1 (x) ✅ READ\nhi\n" in by_hand.read_text("utf-8")
     assert unread_count(epic, "Secondary-A") == 0
 

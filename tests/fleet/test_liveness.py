@@ -6,7 +6,6 @@ import pytest
 
 from holdfast.fleet.rules.liveness import (
     age_minutes,
-    by_clock,
     instant_of,
     is_due,
     is_minimal_work,
@@ -17,6 +16,10 @@ from holdfast.fleet.rules.liveness import (
 from holdfast.kernel.clock import HOUR, MINUTE, parse
 
 LAST = parse("2026-01-15T14:30:00Z")
+
+
+def scan_line(age: int, status: str = "", *, inclusive: bool = False) -> str:
+    return line("Secondary-A", liveness(age, status, inclusive), age)
 
 
 def after(clock: str) -> int:
@@ -38,9 +41,7 @@ def test_an_age_is_in_whole_minutes(clock: str, age: int) -> None:
 @pytest.mark.parametrize("ahead", [1, 999, 1000, MINUTE, HOUR, 9 * HOUR])
 def test_a_time_in_the_future_is_no_age(ahead: int) -> None:
     assert age_minutes(LAST + ahead, LAST) == 0
-    assert (
-        line("Secondary-A", age_minutes(LAST + ahead, LAST)) == "✅ Secondary-A: ACTIVE (0 min ago)"
-    )
+    assert scan_line(age_minutes(LAST + ahead, LAST)) == "✅ Secondary-A: ACTIVE (0 min ago)"
 
 
 @pytest.mark.clause("FLEET-44", "FLEET-45", "FLEET-46", "AMB-FLEET-01")
@@ -63,8 +64,6 @@ def test_the_thresholds_of_the_script_and_of_its_sibling(
     clock: str, strict: str, inclusive: str
 ) -> None:
     age = age_minutes(LAST, after(clock))
-    assert by_clock(age) == strict
-    assert by_clock(age, inclusive=True) == inclusive
     assert liveness(age, "IN_PROGRESS") == strict
     assert liveness(age, "IN_PROGRESS", inclusive=True) == inclusive
 
@@ -81,18 +80,19 @@ def test_the_thresholds_of_the_script_and_of_its_sibling(
     ],
 )
 def test_the_line_that_a_scan_prints(age: int, text: str) -> None:
-    assert line("Secondary-A", age) == text
+    assert scan_line(age) == text
 
 
 def test_the_line_by_the_siblings_reading() -> None:
-    said = [line("Secondary-A", age, inclusive=True).split()[2] for age in (29, 30, 59, 60)]
+    said = [scan_line(age, inclusive=True).split()[2] for age in (29, 30, 59, 60)]
     assert said == ["ACTIVE", "WARNING", "WARNING", "STALE"]
 
 
 @pytest.mark.clause("AMB-FLEET-04")
 def test_a_complete_agent_is_not_missed_and_its_line_is_by_the_clock() -> None:
     assert liveness(500, "COMPLETE") == "COMPLETE"
-    assert line("Secondary-A", 500).startswith("❌ Secondary-A: STALE (500 min)")
+    assert scan_line(500, "COMPLETE") == "✅ Secondary-A: COMPLETE (500 min ago)"
+    assert scan_line(500).startswith("❌ Secondary-A: STALE (500 min)")
     for status in ("IN_PROGRESS", "WAITING", "BLOCKED"):
         assert liveness(61, status) == "STALE"
 

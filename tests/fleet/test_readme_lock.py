@@ -37,7 +37,7 @@ def epic(repository: Path) -> Epic:
 
 
 def mark_stale(text: str) -> str:
-    return epic_readme.stale(text, "Secondary-A", False)
+    return epic_readme.mark_stale(text, "Secondary-A", False)
 
 
 def edit(epic: Epic, patience: float = 0.0) -> bool:
@@ -142,7 +142,7 @@ def test_a_lock_expires_when_its_time_is_over_and_not_before(epic: Epic) -> None
     now = clock.parse("2026-01-15T14:30:00Z")
     for expires_at, is_held in ((now, True), (now - 1000, False)):
         held_by("Secondary-B", expires_at)
-        lock = readme.EpicLock(str(LOCK.parent), LOCK.name, "me", "s", "o", now, 0.0)
+        lock = readme.EpicLock(str(LOCK), "me", "s", "o", now, 0.0)
         if is_held:
             with pytest.raises(StoreAway), lock:
                 pass
@@ -315,7 +315,7 @@ while not os.path.exists("over"):
     try:
         readme.edit(
             epic,
-            lambda text: epic_readme.stale(text, "Secondary-A", gone),
+            lambda text: epic_readme.mark_stale(text, "Secondary-A", gone),
             holder="Agent-Primary", session="s", operation="o", now=clock.now(),
         )
     except HoldfastError as error:

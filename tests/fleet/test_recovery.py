@@ -310,9 +310,11 @@ def test_a_heartbeat_during_a_takeover_saves_the_agent(
 ) -> None:
     write = FleetAgent.commit
 
-    def after_a_heartbeat(agent: FleetAgent, orders: list[Order]) -> list[Outcome]:
-        crashed.later(1).beat(current_step="I live")
-        return write(agent, orders)
+    def after_a_heartbeat(agent: FleetAgent, orders: list[Order], **options: Any) -> list[Outcome]:
+        with monkeypatch.context() as patch:
+            patch.setattr(FleetAgent, "commit", write)
+            crashed.later(1).beat(current_step="I live")
+        return write(agent, orders, **options)
 
     monkeypatch.setattr(FleetAgent, "commit", after_a_heartbeat)
     with pytest.raises(Conflict) as refused:

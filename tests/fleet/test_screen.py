@@ -26,18 +26,41 @@ def test_the_age_and_the_step_are_whole(scene: Scene, width: int, step: str) -> 
     table = lines[2 : lines.index("", 2)]
     assert sum("47 min" in line for line in table) == 2
     assert step in " ".join(" ".join(table).split())
-    assert all("3/7" in line for line in table if "47 min" in line)
+    counts = {PRIMARY: "0/3", A: "0/3" if step == "Reading S2.P1 guide" else "0/4"}
+    assert all(counts[agent] in line for agent in counts for line in table if agent in line)
+
+
+@pytest.mark.clause("FLEET-30")
+def test_a_new_agent_has_done_none_of_its_steps(scene: Scene) -> None:
+    """The protocol's first checkpoint lists three completed steps; they are none of the feature's."""
+    scene.start(A, FEATURE)
+    assert len(scene.file()["completed_steps"]) == 3
+    assert _progress(scene) == (0, 3)
+    scene.update(set={"current_step": "Reading the data"}, completed_steps=["Read S2.P1 guide"])
+    assert _progress(scene) == (1, 4)
+    scene.update(set={"next_steps": ["Phase 1: Targeted Research"]})
+    assert _progress(scene) == (1, 3)
+    scene.update(do="phase", stage="S2.P2")
+    assert _progress(scene) == (2, 7)
+    scene.update(do="complete")
+    assert _progress(scene) == (3, 3)
+
+
+def _progress(scene: Scene) -> tuple[int, int]:
+    entry = scene.listing()[A]
+    return entry["done"], entry["steps"]
 
 
 def test_the_bar_gives_way_before_anything_else(scene: Scene) -> None:
     scene.start(PRIMARY, "feature_01")
+    scene.update(PRIMARY, completed_steps=["Read S2.P1 guide"])
     entries = list(scene.listing().values())
     wide_lines, narrow = (
         [unstyle(line) for line in screen(entries, "epic", width=width)] for width in (100, 80)
     )
     assert "█" in wide_lines[2]
     assert "█" not in narrow[2]
-    assert "feature_01  S2.P1  3/7  0 min  Reading S2.P1 guide" in narrow[2]
+    assert "feature_01  S2.P1  1/3  0 min  Reading S2.P1 guide" in narrow[2]
     assert len(narrow) == len(wide_lines)
 
 

@@ -14,15 +14,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.fleet import signals
+from holdfast.fleet.epic import Sight
 from holdfast.fleet.rules import agent as rules
+from holdfast.fleet.rules.liveness import instant_of
 from holdfast.kernel.clock import HOUR, MINUTE
 from holdfast.kernel.errors import Usage
+from holdfast.kernel.workspace import discover
 from holdfast.processes import agent_process
 from tests.conftest import Git
 from tests.fleet.examples import NOW, saved
 
 if TYPE_CHECKING:
     from holdfast.fleet.rules.model import AgentLife, AgentState
+    from holdfast.fleet.rules.verdict import Signals
     from holdfast.processes.agent_process import AgentProcess
 
 pytestmark = pytest.mark.skipif(
@@ -33,7 +37,7 @@ pytestmark = pytest.mark.skipif(
 # The command line of holdfast as far as the system sees it, saying which process it takes for its own.
 HOLDFAST = """#!{python}
 import json
-from holdfast.fleet.signals import own_process
+from holdfast.processes.agent_process import own_process
 print(json.dumps(own_process()), flush=True)
 """
 
@@ -82,7 +86,7 @@ def running(process: subprocess.Popen[str]) -> AgentProcess:
 
 
 def test_a_program_that_uses_the_library_is_itself(start: Start) -> None:
-    code = "import json\nfrom holdfast.fleet.signals import own_process\nprint(json.dumps(own_process()))"
+    code = "import json\nfrom holdfast.processes.agent_process import own_process\nprint(json.dumps(own_process()))"
     process = start(sys.executable, "-c", code)
     assert told(process)["pid"] == process.pid
 
@@ -162,10 +166,10 @@ def test_an_orphan_has_no_program_above_it(start: Start, holdfast: str, tmp_path
 
 def test_the_variable_wins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(agent_process.VARIABLE, str(os.getppid()))
-    found = signals.own_process()
+    found = agent_process.own_process()
     assert found is not None
     assert found["pid"] == os.getppid()
-    assert signals.process_state(found) == "alive"
+    assert agent_process.process_state(found) == "alive"
 
 
 @pytest.mark.parametrize("value", ["abc", "-5", "12x", "1.5"])
@@ -174,7 +178,7 @@ def test_a_variable_that_is_no_number_is_refused(
 ) -> None:
     monkeypatch.setenv(agent_process.VARIABLE, value)
     with pytest.raises(Usage, match="not a process id"):
-        signals.own_process()
+        agent_process.own_process()
 
 
 @pytest.mark.parametrize("value", ["0", "999999999", "9" * 40])
@@ -182,7 +186,7 @@ def test_a_variable_that_names_no_process_says_nothing(
     value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(agent_process.VARIABLE, value)
-    assert signals.own_process() is None
+    assert agent_process.own_process() is None
 
 
 # Whether it runs
@@ -191,9 +195,9 @@ def test_a_variable_that_names_no_process_says_nothing(
 def test_a_process_lives_until_it_ends(start: Start) -> None:
     process = start("cat")
     seen = running(process)
-    assert signals.process_state(seen) == "alive"
+    assert agent_process.process_state(seen) == "alive"
     process.communicate()
-    assert signals.process_state(seen) == "gone"
+    assert agent_process.process_state(seen) == "gone"
 
 
 def test_a_stopped_process_lives(start: Start) -> None:
@@ -203,7 +207,7 @@ def test_a_stopped_process_lives(start: Start) -> None:
     seen = running(process)
     process.send_signal(signal.SIGSTOP)
     os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
-    assert signals.process_state(seen) == "alive"
+    assert agent_process.process_state(seen) == "alive"
 
 
 def test_a_zombie_is_gone(start: Start) -> None:
@@ -212,12 +216,12 @@ def test_a_zombie_is_gone(start: Start) -> None:
     process.kill()
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
     assert f"{process.pid} (cat) Z" in Path(f"/proc/{process.pid}/stat").read_text()
-    assert signals.process_state(seen) == "gone"
+    assert agent_process.process_state(seen) == "gone"
 
 
 def test_a_reused_pid_is_another_process(start: Start) -> None:
     seen = running(start("cat"))
-    assert signals.process_state({**seen, "started": str(int(seen["started"]) - 1)}) == "gone"
+    assert agent_process.process_state({**seen, "started": str(int(seen["started"]) - 1)}) == "gone"
 
 
 def test_another_machine_another_boot_another_container(start: Start) -> None:
@@ -225,7 +229,7 @@ def test_another_machine_another_boot_another_container(start: Start) -> None:
     machine, boot, table = seen["host"].split("/")
 
     def at(*host: str) -> str:
-        return signals.process_state({**seen, "host": "/".join(host)})
+        return agent_process.process_state({**seen, "host": "/".join(host)})
 
     assert at(machine, boot, table) == "alive"
     assert at("another", boot, table) == "unknown"
@@ -237,7 +241,7 @@ def test_another_machine_another_boot_another_container(start: Start) -> None:
 def test_a_name_with_blanks_and_parentheses(start: Start, tmp_path: Path) -> None:
     program = tmp_path / "my (odd) 1 Z 2"
     shutil.copy("/bin/cat", program)
-    assert signals.process_state(running(start(str(program)))) == "alive"
+    assert agent_process.process_state(running(start(str(program)))) == "alive"
 
 
 # What changed
@@ -260,7 +264,7 @@ def tree(tmp_path: Path) -> Path:
 
 
 def test_the_newest_file_at_any_depth(tree: Path) -> None:
-    assert signals.last_change(str(tree)) == NOW - HOUR
+    assert signals.last_change(str(tree), NOW) == NOW - HOUR
 
 
 @pytest.mark.parametrize(
@@ -280,36 +284,36 @@ def test_what_others_write_is_no_work_of_the_agent(tree: Path, path: str) -> Non
     put(tree / "env/pyvenv.cfg", NOW - 9 * HOUR)
     put(tree / ".worktrees/other/.git", NOW - 9 * HOUR, "gitdir: elsewhere\n")
     put(tree / path, NOW)
-    assert signals.last_change(str(tree)) == NOW - HOUR
+    assert signals.last_change(str(tree), NOW) == NOW - HOUR
 
 
 def test_a_commit_is_a_change_and_a_look_at_the_status_is_none(repository: Path, git: Git) -> None:
     old = (NOW - 9 * HOUR) * 1_000_000
     os.utime(repository / "README.md", ns=(old, old))
     os.utime(repository / ".git/logs/HEAD", ns=(old, old))
-    assert signals.last_change(str(repository)) == NOW - 9 * HOUR
+    assert signals.last_change(str(repository), NOW) == NOW - 9 * HOUR
     git("status", at=repository)
     git("update-index", "--refresh", at=repository)
-    assert signals.last_change(str(repository)) == NOW - 9 * HOUR
+    assert signals.last_change(str(repository), NOW) == NOW - 9 * HOUR
     git("commit", "--quiet", "--allow-empty", "--message", "more", at=repository)
-    changed = signals.last_change(str(repository))
+    changed = signals.last_change(str(repository), NOW)
     assert changed is not None
     assert changed > NOW - 9 * HOUR
 
 
 def test_more_files_than_are_looked_at(tree: Path) -> None:
     """Something recent is recent; something old does not mean that nothing is new."""
-    assert signals.last_change(str(tree), 3, NOW) == NOW - HOUR
-    assert signals.last_change(str(tree), 2, NOW) is None
+    assert signals.last_change(str(tree), NOW, 3) == NOW - HOUR
+    assert signals.last_change(str(tree), NOW, 2) is None
     put(tree / "README.md", NOW - 30 * MINUTE)
-    assert signals.last_change(str(tree), 1, NOW) == NOW - 30 * MINUTE
+    assert signals.last_change(str(tree), NOW, 1) == NOW - 30 * MINUTE
     put(tree / "README.md", NOW - 31 * MINUTE)
-    assert signals.last_change(str(tree), 1, NOW) is None
+    assert signals.last_change(str(tree), NOW, 1) is None
 
 
 def test_a_work_tree_that_is_gone_says_nothing(repository: Path) -> None:
     """Not even the time of the repository that it was inside of."""
-    assert signals.last_change(str(repository / "removed")) is None
+    assert signals.last_change(str(repository / "removed"), NOW) is None
 
 
 def test_links_are_not_followed(tree: Path, tmp_path: Path) -> None:
@@ -318,7 +322,7 @@ def test_links_are_not_followed(tree: Path, tmp_path: Path) -> None:
     (tree / "circle").symlink_to(tree)
     for link in ("linked", "circle"):
         os.utime(tree / link, ns=(0, 0), follow_symlinks=False)
-    assert signals.last_change(str(tree)) == NOW - HOUR
+    assert signals.last_change(str(tree), NOW) == NOW - HOUR
 
 
 def test_a_transcript(tmp_path: Path) -> None:
@@ -340,6 +344,12 @@ def state(life: AgentLife | None, **changes: Any) -> AgentState:
     }
 
 
+def gather(state: AgentState, now: int = NOW) -> Signals:
+    said, sight = state["checkpoint"] or {}, Sight(discover("."))
+    last = instant_of(said.get("last_checkpoint"))
+    return signals.gather(state, str(said.get("status", "")), last, now, "", sight)
+
+
 def test_everything_that_is_known_of_a_life(tree: Path, tmp_path: Path, start: Start) -> None:
     life: AgentLife = {
         "session": "s",
@@ -350,7 +360,7 @@ def test_everything_that_is_known_of_a_life(tree: Path, tmp_path: Path, start: S
         "busy_until": "2026-01-15T15:40:00Z",
         "doing": "cargo build",
     }
-    assert signals.gather(state(life, ago=12), NOW) == {
+    assert gather(state(life, ago=12)) == {
         "heartbeat": "12 min",
         "process": "alive",
         "worktree": NOW - HOUR,
@@ -366,11 +376,11 @@ def test_everything_that_is_known_of_a_life(tree: Path, tmp_path: Path, start: S
 
 def test_an_agent_that_only_wrote_its_file() -> None:
     """Of one that follows the protocol's shell lines there is nothing but the heartbeat."""
-    found = signals.gather(state(None, ago=12, status="WAITING"), NOW)
+    found = gather(state(None, ago=12, status="WAITING"))
     assert (found["heartbeat"], found["process"], found["worktree"]) == ("12 min", "unknown", None)
     assert found["waiting"]
     nothing: AgentState = {**state(None), "checkpoint": None}
-    assert signals.gather(nothing, NOW)["heartbeat"] == ""
+    assert gather(nothing)["heartbeat"] == ""
 
 
 def test_one_look_at_a_work_tree_that_agents_share(
@@ -378,7 +388,7 @@ def test_one_look_at_a_work_tree_that_agents_share(
 ) -> None:
     looks = []
 
-    def counted(worktree: str, limit: int, now: int) -> int:
+    def counted(worktree: str, now: int) -> int:
         looks.append(worktree)
         return NOW
 
@@ -393,5 +403,5 @@ def test_one_look_at_a_work_tree_that_agents_share(
         "doing": "",
     }
     for now in (NOW + 1, NOW + 1, NOW + 2):
-        signals.gather(state(life), now)
+        gather(state(life), now)
     assert len(looks) == 2

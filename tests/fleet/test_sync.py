@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.fleet.rules.updates import standing
+from holdfast.fleet.sync import assess
 from holdfast.kernel import clock
 from holdfast.kernel.clock import HOUR, MINUTE
-from holdfast.kernel.errors import Usage
 
 if TYPE_CHECKING:
     from holdfast.fleet.rules.model import Arrival
@@ -32,14 +31,14 @@ def test_the_limits_are_reached_by_the_first_who_waits(point: str, soft: int, ha
         (hard - 1, True, False),
         (hard, True, True),
     ):
-        found = standing(point, arrivals, FIRST + waited)
+        found = assess(point, arrivals, FIRST + waited)
         assert (found["waited"], found["soft"], found["hard"]) == (waited, is_soft, is_hard)
         assert (found["state"], found["missing"]) == ("WAITING", ["B"])
 
 
 def test_all_there_is_complete_however_long_it_took() -> None:
     arrivals = {"Agent-Primary": arrived(7 * HOUR), "Secondary-A": arrived(0)}
-    assert standing("S2-S3", arrivals, FIRST + 20 * HOUR) == {
+    assert assess("S2-S3", arrivals, FIRST + 20 * HOUR) == {
         "state": "COMPLETE",
         "missing": [],
         "waited": 7 * HOUR,
@@ -50,20 +49,15 @@ def test_all_there_is_complete_however_long_it_took() -> None:
 
 def test_who_waits_elsewhere_is_missing() -> None:
     arrivals = {"Agent-Primary": arrived(0), "Secondary-A": arrived(0, "S4-S5")}
-    assert standing("S2-S3", arrivals, FIRST)["missing"] == ["Secondary-A"]
+    assert assess("S2-S3", arrivals, FIRST)["missing"] == ["Secondary-A"]
 
 
 def test_before_anybody_arrives_nobody_has_waited() -> None:
     nobody: dict[str, Arrival | None] = {"Agent-Primary": None}
-    assert standing("S2-S3", nobody, FIRST + 9 * HOUR)["waited"] == 0
-    assert standing("S2-S3", {}, FIRST)["state"] == "WAITING"
+    assert assess("S2-S3", nobody, FIRST + 9 * HOUR)["waited"] == 0
+    assert assess("S2-S3", {}, FIRST)["state"] == "WAITING"
 
 
 def test_a_clock_that_stepped_back_is_no_wait() -> None:
     arrivals = {"Agent-Primary": arrived(0), "Secondary-A": None}
-    assert standing("S2-S3", arrivals, FIRST - MINUTE)["waited"] == 0
-
-
-def test_an_unknown_point_is_refused() -> None:
-    with pytest.raises(Usage, match="S9"):
-        standing("S9", {}, FIRST)
+    assert assess("S2-S3", arrivals, FIRST - MINUTE)["waited"] == 0

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from holdfast.fleet.signals import own_process, process_state
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
 from holdfast.processes import identity
-from holdfast.processes.agent_process import VARIABLE
+from holdfast.processes.agent_process import VARIABLE, own_process, process_state
 from holdfast.session import client_process, session_files
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ pytestmark = pytest.mark.skipif(
 HOLDFAST = """#!{python}
 import json
 from holdfast.processes import identity
-from holdfast.fleet.signals import own_process
+from holdfast.processes.agent_process import own_process
 identity.PROC = "/nowhere"
 print(json.dumps(own_process()), flush=True)
 """

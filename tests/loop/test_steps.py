@@ -9,9 +9,8 @@ import pytest
 
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
-from holdfast.loop.rules.checkpoint import is_due, problems
+from holdfast.loop.rules.checkpoint import is_due, problems, step_named
 from holdfast.loop.rules.model import OWNERS, STATUSES
-from holdfast.loop.rules.transitions import step_named
 from tests.loop.world import STAMP, World
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
-    from holdfast.loop.driver import LoopEvent
+    from holdfast.loop.runner import LoopEvent
     from holdfast.plans.news import RunEvent
     from holdfast.plans.rules.run_model import RunState
 

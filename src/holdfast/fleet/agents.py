@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import uuid
 from typing import TYPE_CHECKING, Any
 
 from holdfast.clients.table import own_id
@@ -18,7 +19,6 @@ from holdfast.fleet.rules.model import PRIMARY, check_feature
 from holdfast.fleet.updates import repair_file
 from holdfast.kernel import clock
 from holdfast.kernel.commit import Order
-from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import Conflict, NotFound, Usage
 from holdfast.kernel.rules import Unparsable
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
@@ -117,9 +117,8 @@ def _start(
         "agent": id,
         "feature": feature,
         "life": life,
-        **whereabouts(agent),
         **({"from": {**saved, "feature": feature}} if saved else {}),
-        **epic_files(agent, feature),
+        **describe_files(agent, feature),
     }
     claim = {"do": "claim", "agent": id, "session": life["session"]}
     _refuse_taken(agent, feature)
@@ -130,7 +129,7 @@ def _start(
     return result
 
 
-def new_life(context: FleetContext, transcript: str = "") -> AgentLife:
+def new_life(context: FleetContext, transcript: str) -> AgentLife:
     """A life that begins now, in this worktree and process."""
     life: AgentLife = {**_life(context), "process": own_process(), "transcript": transcript}
     if _is_launched(life["process"]):
@@ -151,7 +150,8 @@ def awaited_life(context: FleetContext) -> AgentLife:
 
 def _life(context: FleetContext) -> AgentLife:
     return {
-        "session": new_session(),
+        # As `uuidgen` prints it; FLEET-26, AMB-FLEET-13.
+        "session": str(uuid.uuid4()),
         "started_at": clock.stamp(context.now),
         "worktree": context.worktree.root,
         "process": None,
@@ -159,13 +159,6 @@ def _life(context: FleetContext) -> AgentLife:
         "busy_until": "",
         "doing": "",
     }
-
-
-def new_session() -> str:
-    """A random UUID, as `uuidgen` prints it; FLEET-26, AMB-FLEET-13."""
-    text = new_id()
-    variant = "89ab"[int(text[16], 16) % 4]
-    return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-{variant}{text[17:20]}-{text[20:]}"
 
 
 def begin(result: AgentResult, command: Any, life: AgentLife, others: list[Order]) -> None:
@@ -181,16 +174,13 @@ def begin(result: AgentResult, command: Any, life: AgentLife, others: list[Order
     agent.reload()
 
 
-def whereabouts(agent: FleetAgent) -> dict[str, Any]:
-    """Where an agent's files are from now on."""
+def describe_files(agent: FleetAgent, feature: str) -> dict[str, Any]:
+    """Where an agent's files are from now on, and which other files of the epic have to be kept up to
+    date: the feature's STATUS, and EPIC_README.md in a worktree."""
     workspace = agent.epic.workspace
-    return {"worktree": workspace.root, "machine": own_machine_of(workspace)}
-
-
-def epic_files(agent: FleetAgent, feature: str) -> dict[str, Any]:
-    """Which other files of the epic have to be kept up to date: the feature's STATUS, and EPIC_README.md in
-    a worktree."""
     return {
+        "worktree": workspace.root,
+        "machine": own_machine_of(workspace),
         "has_status_file": os.path.isdir(agent.epic.file(feature)),
         "readme": agent.readme_worktree(),
     }
@@ -260,7 +250,7 @@ def _resume(context: FleetContext, request: ResumeAgentRequest) -> AgentResult:
     age = age_of(checkpoint, context.now)
     if checkpoint.get("status") != "COMPLETE":
         result.warnings += too_old_lines(age)
-    message = handoff.resume_message(checkpoint, agent.state["file_notes"], context.now, age)
+    message = handoff.resume_message(checkpoint, agent.state["file_notes"], age)
     life = new_life(context, transcript)
     feature = str(checkpoint.get("feature") or feature)
     command = {
@@ -268,8 +258,7 @@ def _resume(context: FleetContext, request: ResumeAgentRequest) -> AgentResult:
         "life": life,
         "feature": feature,
         "origin": origin,
-        **whereabouts(agent),
-        **epic_files(agent, feature),
+        **describe_files(agent, feature),
     }
     claim = {"do": "claim", "agent": agent.id, "session": life["session"], "decision": "resume"}
     if content:
@@ -291,7 +280,8 @@ def _origin_in(agent: FleetAgent, worktree: Workspace) -> tuple[Origin | None, l
 
 def tell_origin(result: AgentResult, origin: Origin | None, missing: Sequence[str]) -> None:
     """Say where the work of a life is that began in another worktree, and how to bring it over."""
-    if origin is not None and transfer.is_elsewhere(origin, result.agent.context.worktree):
+    here = result.agent.context.worktree.root
+    if origin is not None and (origin["machine"] or origin["worktree"] != here):
         lines, commands = transfer.describe(origin, result.agent.epic, missing)
         result.lines += lines
         result.next[:0] = commands

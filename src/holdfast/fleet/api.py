@@ -15,9 +15,8 @@ from holdfast.kernel.git_exclude import hide_new
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from types import TracebackType
 
-    from holdfast.fleet.context import AgentResult, FleetContext
+    from holdfast.fleet.context import FleetContext, Operation
     from holdfast.fleet.messages import InboxResult, SendResult
     from holdfast.kernel.workspace import Workspace
 
@@ -61,12 +60,7 @@ class Member:
         self._has_begun = True
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         return
 
     def beat(
@@ -86,52 +80,41 @@ class Member:
         doing: str = "",
     ) -> dict[str, Any]:
         """Send a heartbeat; what is not given stays as it was."""
-        return _saved(
-            updates.beat(
-                self._now(),
-                {
-                    "agent": self.agent,
-                    "step": step,
-                    "done": done,
-                    "next": next,
-                    "files": files,
-                    "file_notes": file_notes,
-                    "recovery": recovery,
-                    "stage": stage,
-                    "phase": phase,
-                    "status": status,
-                    "committed": committed,
-                    "busy_until": busy_until,
-                    "doing": doing,
-                },
-            )
+        return self._update(
+            updates.beat,
+            step=step,
+            done=done,
+            next=next,
+            files=files,
+            file_notes=file_notes,
+            recovery=recovery,
+            stage=stage,
+            phase=phase,
+            status=status,
+            committed=committed,
+            busy_until=busy_until,
+            doing=doing,
         )
 
     def block(self, blocker: str, *, recovery: str | None = None) -> dict[str, Any]:
         """Report what keeps the agent from working."""
-        return _saved(
-            updates.block(
-                self._now(), {"agent": self.agent, "blocker": blocker, "recovery": recovery}
-            )
-        )
+        return self._update(updates.block, blocker=blocker, recovery=recovery)
 
     def unblock(self, blocker: str = "") -> dict[str, Any]:
         """Resolve one blocker; without a text, all of them."""
-        return _saved(updates.unblock(self._now(), {"agent": self.agent, "blocker": blocker}))
+        return self._update(updates.unblock, blocker=blocker)
 
     def phase(self, stage: str, *, next: Sequence[str] = ()) -> dict[str, Any]:
         """Go on to the stage S2.P2 or S2.P3."""
-        return _saved(
-            updates.phase(self._now(), {"agent": self.agent, "stage": stage, "next": next})
-        )
+        return self._update(updates.phase, stage=stage, next=next)
 
     def sync(self, point: str, *, wait: bool = False) -> dict[str, Any]:
         """Arrive at a sync point: S2-S3 or S4-S5. With `wait`, return once all agents are there."""
-        return _saved(sync(self._now(), {"agent": self.agent, "point": point, "wait": wait}))
+        return self._update(sync, point=point, wait=wait)
 
     def complete(self) -> dict[str, Any]:
         """Report the feature as done; other agents may own it from then on."""
-        return _saved(updates.complete(self._now(), {"agent": self.agent}))
+        return self._update(updates.complete)
 
     def send(
         self,
@@ -163,11 +146,11 @@ class Member:
             self._now(), {"agent": self.agent, "unread": unread, "keep_unread": keep_unread}
         )
 
+    def _update(self, operation: Operation[Any], **request: Any) -> dict[str, Any]:
+        result = operation(self._now(), {"agent": self.agent, **request})
+        result.refuse_stopped()
+        return result.data()
+
     def _now(self) -> FleetContext:
         self._context.refresh()
         return self._context
-
-
-def _saved(result: AgentResult) -> dict[str, Any]:
-    result.refuse_stopped()
-    return result.data()

@@ -19,7 +19,7 @@ from holdfast.fleet.rules.model import (
     is_backup,
     stem_of,
 )
-from holdfast.fleet.rules.updates import with_backup
+from holdfast.fleet.rules.updates import add_backup
 from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import from_os_error
 from holdfast.kernel.plain_file import write_all
@@ -86,7 +86,7 @@ def renew(
     `looks_for_others`, those that another program wrote count too.
     """
     name = os.path.basename(write(epic, state["agent"], content, now))
-    known = with_backup(state.get("backups", []), name)
+    known = add_backup(state.get("backups", []), name)
     if looks_for_others:
         prune(epic, state["agent"], known)
     else:
@@ -186,7 +186,7 @@ def _names(folder: str) -> list[str]:
         return []
 
 
-def archived_by_hand(epic: Epic, agent: str, session: str) -> str:
+def find_archive(epic: Epic, agent: str, session: str) -> str:
     """The archive of a session whose checkpoint was renamed by hand; empty when there is none."""
     if os.path.lexists(epic.file(checkpoint_path(agent))):
         return ""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from holdfast.fleet.current_life import CurrentLife
     from holdfast.fleet.epic import Epic
     from holdfast.fleet.rules.model import AgentState
-    from holdfast.fleet.rules.updates import Standing
+    from holdfast.fleet.sync import Standing
     from holdfast.journal.interface import Head
     from holdfast.kernel.commit import Outcome
     from holdfast.kernel.views.reconcile import Change
@@ -209,7 +209,7 @@ class FleetAgent:
         saved, life = self.state["checkpoint"], self.state["life"]
         if saved is None or life is None or not self.is_here:
             return False
-        archive = backups.archived_by_hand(self.epic, self.id, life["session"])
+        archive = backups.find_archive(self.epic, self.id, life["session"])
         if not archive:
             return False
         end = {
@@ -251,16 +251,14 @@ class FleetAgent:
         events = [{"kind": kind, "body": body} for kind, body in found]
         self.state = fold(rules, self.state, events)  # type: ignore[arg-type]
 
-    def execute(self, command: Any, **options: Any) -> Outcome:
-        context = self.context
-        return self.writer.execute(
-            self.stream, command, actor=context.actor, now=context.now, **options
-        )
+    def execute(self, command: Any, *, raise_removed: bool = False) -> Outcome:
+        order = Order(self.stream, command, raise_removed=raise_removed)
+        return self.commit([order], can_wait=True)[0]
 
-    def commit(self, orders: list[Order]) -> list[Outcome]:
+    def commit(self, orders: list[Order], *, can_wait: bool = False) -> list[Outcome]:
         """Carry out several orders in one transaction, or none of them."""
-        context = self.context
-        return commit(self.writer, orders, actor=context.actor, now=context.now)
+        actor, now = self.context.actor, self.context.now
+        return commit(self.writer, orders, actor=actor, now=now, can_wait=can_wait)
 
     def readme_worktree(self) -> str:
         """The worktree with the EPIC_README.md that tells about this agent; empty when there is none. All

@@ -13,7 +13,7 @@ import time
 
 from holdfast.fleet.epic import Epic
 from holdfast.fleet.rules import epic_readme
-from holdfast.fleet.rules.merge import merged
+from holdfast.fleet.rules.merge import merge_lines
 from holdfast.fleet.rules.model import EPIC_README, LOCK_EXPIRES, PRIMARY, README
 from holdfast.kernel import canonical_json, clock, outbox
 from holdfast.kernel.digest import new_id
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 # After so many seconds the lock is read again: a shell may have written over it.
 SETTLE_SECONDS = 0.1
-LOCK = "epic_readme.lock"
+LOCK = ".epic_locks/epic_readme.lock"
 # How many seconds an edit waits for the lock before it is put off.
 PATIENCE_SECONDS = 2.0
 # How many seconds to wait for a program that has the file open, once another program's edit is displaced.
@@ -52,18 +52,9 @@ class EpicLock:
     """A context manager. The file names its holder for the other agents."""
 
     def __init__(
-        self,
-        folder: str,
-        name: str,
-        holder: str,
-        session: str,
-        operation: str,
-        now: int,
-        patience: float,
+        self, path: str, holder: str, session: str, operation: str, now: int, patience: float
     ) -> None:
-        self._folder = folder
-        self._name = name
-        self._path = os.path.join(folder, name)
+        self._path = path
         self._now = now
         self._patience = patience
         fields = {
@@ -79,7 +70,7 @@ class EpicLock:
         self._identity = ""
 
     def __enter__(self) -> None:
-        os.makedirs(self._folder, exist_ok=True)
+        os.makedirs(os.path.dirname(self._path), exist_ok=True)
         deadline = time.monotonic() + self._patience
         while not self._try():
             held = self._look()
@@ -153,7 +144,7 @@ class EpicLock:
         since = held.get("acquired_at", "")
         operation = f" ({held['operation']})" if held.get("operation") else ""
         return StoreAway(
-            f"{self._name.removesuffix('.lock')} is locked by {held.get('holder') or 'another process'}"
+            f"epic_readme is locked by {held.get('holder') or 'another process'}"
             f"{operation} since {since or 'an unknown time'}; the lock expires in {seconds} s.",
             hint=f"Wait, or remove {self._path} when its holder is gone.",
             kind="epic_locked",
@@ -186,7 +177,7 @@ def edit(
     target = target_of(epic.workspace, path)
     if identity_of(target) is None:
         return False
-    with EpicLock(epic.file(".epic_locks"), LOCK, holder, session, operation, now, patience):
+    with EpicLock(epic.file(LOCK), holder, session, operation, now, patience):
         return _Edit(epic, path, target, now).run(change)
 
 
@@ -244,7 +235,7 @@ class _Edit:
                     return self._done()
                 # Read before our last exchange, written after it: it lacks what we had brought back.
                 seen, theirs = found
-                base, wanted = theirs, change(merged(base, wanted, theirs))
+                base, wanted = theirs, change(merge_lines(base, wanted, theirs))
         except BaseException:
             self._keep_owed()
             raise
@@ -252,7 +243,7 @@ class _Edit:
 
     def _both(self, base: str, ours: str, theirs: str) -> str:
         """Their text with the edits that are owed; our own change is made again on top of it."""
-        return merged(base, ours, theirs) if self.owed else theirs
+        return merge_lines(base, ours, theirs) if self.owed else theirs
 
     def _watch(self, placed: str | None) -> tuple[str, str] | None:
         """What another program writes over our file right after an edit was displaced for a moment."""
@@ -361,7 +352,7 @@ def carry_out(epic: Epic, effect: Effect) -> bool:
     body = effect["body"]
     return edit(
         epic,
-        lambda text: _changed(text, body),
+        lambda text: _apply(text, body),
         holder=body.get("holder") or PRIMARY,
         session=body.get("session") or effect["id"],
         operation=f"{body['change']}: {body['agent']}",
@@ -369,13 +360,13 @@ def carry_out(epic: Epic, effect: Effect) -> bool:
     )
 
 
-def _changed(text: str, body: Any) -> str:
+def _apply(text: str, body: Any) -> str:
     what, agent = body["change"], body["agent"]
     if what == "progress":
-        return epic_readme.progress(text, agent, body["lines"])
+        return epic_readme.write_progress(text, agent, body["lines"])
     if what == "deferred":
-        return epic_readme.deferred(text, agent, body["feature"])
-    return epic_readme.stale(text, agent, gone=what == "recovered")
+        return epic_readme.mark_deferred(text, agent, body["feature"])
+    return epic_readme.mark_stale(text, agent, gone=what == "recovered")
 
 
 def deliver(context: FleetContext, writer: Writer) -> list[str]:

@@ -190,17 +190,17 @@ def read_inbox(epic: Epic, agent: str) -> list[tuple[str, list[AgentMessage]]]:
 def mark_read(
     epic: Epic,
     agent: str,
-    shown: Mapping[str, Sequence[int]] | None = None,
+    shown: Mapping[str, Sequence[int]],
     *,
     actor: str,
     now: int,
 ) -> list[Outcome]:
-    """Mark messages as read: the numbers of each file, or all of them."""
+    """Mark messages as read: the numbers of each file."""
     from holdfast.fleet.rules import messages
 
     outcomes = []
     for path, text, sender in _files(epic, agent):
-        numbers = None if shown is None else [*shown.get(path, ())]
+        numbers = [*shown.get(path, ())]
         if messages.mark_read(text, numbers) != text:
             more = {"numbers": numbers}
             outcomes.append(_execute(epic, "read", sender, agent, more, actor=actor, now=now))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from holdfast.fleet.epic_readme import deliver
 from holdfast.fleet.messages import write_message
-from holdfast.fleet.roster import decisions, is_inclusive, list_agents
+from holdfast.fleet.roster import decisions, list_agents
 from holdfast.fleet.rules import liveness, messages
 from holdfast.fleet.rules.comms import channel_of
 from holdfast.fleet.rules.model import PRIMARY
@@ -44,8 +44,6 @@ class CheckResult(TypedDict):
 
 def check(context: FleetContext, request: AgentCheckRequest) -> CheckResult:
     """Scan all secondaries; warn the silent and report the stale. FLEET-41 to FLEET-58"""
-    epic = context.epic
-    inclusive = is_inclusive(epic.workspace)
     found: CheckResult = {
         "agents": [],
         "lines": [],
@@ -58,7 +56,7 @@ def check(context: FleetContext, request: AgentCheckRequest) -> CheckResult:
         if entry["agent_id"] == PRIMARY and not request.get("primary"):
             continue
         found["agents"].append(entry)
-        found["lines"].append(_line(entry, inclusive))
+        found["lines"].append(_line(entry))
         _act(context, entry, found)
     if found["actions"]:
         found["problems"] += [
@@ -68,10 +66,10 @@ def check(context: FleetContext, request: AgentCheckRequest) -> CheckResult:
     return found
 
 
-def _line(entry: AgentEntry, inclusive: bool) -> str:
+def _line(entry: AgentEntry) -> str:
     if entry["age_minutes"] is None or entry["liveness"] == "CORRUPTED":
         return f"❌ {entry['agent_id']}: CORRUPTED ({entry['problem'] or 'no time'})"
-    return liveness.line(entry["agent_id"], entry["age_minutes"], entry["status"], inclusive)
+    return liveness.line(entry["agent_id"], entry["liveness"], entry["age_minutes"])
 
 
 def _act(context: FleetContext, entry: AgentEntry, found: CheckResult) -> None:
@@ -89,7 +87,7 @@ def _act(context: FleetContext, entry: AgentEntry, found: CheckResult) -> None:
     if entry["verdict"] == "busy":
         _note(found, agent, "busy", "; ".join(entry["because"]))
         return
-    where = _epic_of(context.epic, entry)
+    where = context.epic.in_worktree(entry["home"])
     if entry["liveness"] == "WARNING":
         last = liveness.instant_of(entry["last_checkpoint"]) or context.now
         outcome = write_message(
@@ -105,11 +103,6 @@ def _act(context: FleetContext, entry: AgentEntry, found: CheckResult) -> None:
         _note(found, agent, "escalated", "EPIC_README.md and you are told")
         found["notices"].append(messages.notice(agent))
     found["decide"] += decisions(entry)
-
-
-def _epic_of(epic: Epic, entry: AgentEntry) -> Epic:
-    """The epic in the worktree where an agent keeps its files."""
-    return epic.in_worktree(entry["home"])
 
 
 def _escalate(context: FleetContext, epic: Epic, entry: AgentEntry) -> bool:

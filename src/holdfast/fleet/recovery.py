@@ -14,10 +14,9 @@ from holdfast.fleet.agents import (
     age_of,
     awaited_life,
     begin,
-    epic_files,
+    describe_files,
     missing_files,
     tell_origin,
-    whereabouts,
 )
 from holdfast.fleet.context import AgentResult, changes_life
 from holdfast.fleet.roster import judge, list_agents, needs_decision
@@ -89,7 +88,7 @@ class EndingLife:
             "by": by,
             "archive": self.archive,
             "seen": self.saved.get("last_checkpoint"),
-            "readme": epic_files(agent, self.feature)["readme"],
+            "readme": agent.readme_worktree(),
         }
 
     def finish(self, result: AgentResult) -> list[str]:
@@ -105,15 +104,14 @@ class EndingLife:
         """The order about the feature, for the same transaction."""
         return Order(self.agent.epic.stream("feature", check_feature(self.feature)), command)
 
-    def beginning(self, id: str, life: AgentLife) -> dict[str, Any]:
-        """The start of the life that follows."""
+    def start(self, agent: FleetAgent, life: AgentLife) -> dict[str, Any]:
+        """The command that starts the life which follows, of the same agent or another one."""
         return {
             "do": "start",
-            "agent": id,
+            "agent": agent.id,
             "feature": self.feature,
             "life": life,
-            **whereabouts(self.agent),
-            **epic_files(self.agent, self.feature),
+            **describe_files(agent, self.feature),
         }
 
 
@@ -121,30 +119,25 @@ class EndingLife:
 def takeover(context: FleetContext, request: TakeoverRequest) -> AgentResult:
     """Scenario 2: another agent goes on where the first one stopped. FLEET-66 to FLEET-72"""
     old, new = request["agent"], check_agent(request["by"])
-    gone = _unfinished(context, old)
+    gone = _load_unfinished(context, old)
     if not request.get("yes"):
         _refuse_unless_dead(gone)
     ending = EndingLife(gone, "taken_over", new, "crashed")
-    notes, life = gone.state["file_notes"], awaited_life(context)
-    origin, problems = transfer.origin_of(gone)
-    beginning = {
-        **ending.beginning(new, life),
-        "from": ending.saved,
-        "file_notes": notes,
-        "origin": origin,
-    }
-    claim = _claim(new, old, life["session"], "reassign")
-    if new == old:
-        result = AgentResult(gone)
-        command = {**ending.command, "then": beginning}
-        begin(result, command, life, [ending.ownership(claim)])
-    else:
+    taker = gone
+    if new != old:
         taker = context.agent(new)
         taker.epic = context.epic
-        result = AgentResult(taker)
+    notes, life = gone.state["file_notes"], awaited_life(context)
+    origin, problems = transfer.origin_of(gone)
+    work = {"from": ending.saved, "file_notes": notes, "origin": origin}
+    start = {**ending.start(taker, life), **work}
+    claim = ending.ownership(_claim(new, old, life["session"], "reassign"))
+    result = AgentResult(taker)
+    if taker is gone:
+        begin(result, {**ending.command, "then": start}, life, [claim])
+    else:
         end = Order(gone.stream, ending.command, grant=True, writer=gone.writer)
-        beginning |= {**whereabouts(taker), **epic_files(taker, ending.feature)}
-        begin(result, beginning, life, [end, ending.ownership(claim)])
+        begin(result, start, life, [end, claim])
     missing = missing_files(result.agent, ending.saved)
     result.warnings += problems
     result.lines = [*texts.resume_lines(ending.saved, missing), *ending.finish(result)]
@@ -152,16 +145,17 @@ def takeover(context: FleetContext, request: TakeoverRequest) -> AgentResult:
     tell_origin(result, origin, missing)
     _offer_session(result, ending)
     age = age_of(ending.saved, context.now)
-    result.lines += ["", texts.resume_message(ending.saved, notes, context.now, age)]
+    result.lines += ["", texts.resume_message(ending.saved, notes, age)]
     return result
 
 
 def _offer_session(result: AgentResult, ending: EndingLife) -> None:
     """Name the session that was captured where the life had worked, if that was in another place."""
-    context, place = result.agent.context, transfer.place_of(ending.state)
-    if place is None or (ending.was_here and place[0] == context.worktree.root):
+    context, life, machine = result.agent.context, ending.state["life"], ending.state.get("machine")
+    if life is None or (ending.was_here and life["worktree"] == context.worktree.root):
         return
-    session = sessions.at(context.epic.workspace, *place)
+    id = machine["id"] if machine else ""
+    session = sessions.at(context.epic.workspace, life["worktree"], id)
     if session is not None:
         resume = f"holdfast resume --session {session['session']} --accept-foreign"
         result.next.append(resume)
@@ -188,7 +182,7 @@ def restart(context: FleetContext, request: RestartRequest) -> AgentResult:
     ending = EndingLife(agent, "restarted", id, "aborted")
     ending.feature = check_feature(request.get("feature") or ending.feature)
     life = awaited_life(context)
-    command = {**ending.command, "then": ending.beginning(id, life)}
+    command = {**ending.command, "then": ending.start(agent, life)}
     claim = _claim(id, id, life["session"], "restart")
     result = AgentResult(agent)
     begin(result, command, life, [ending.ownership(claim)])
@@ -204,7 +198,7 @@ def restart(context: FleetContext, request: RestartRequest) -> AgentResult:
 @changes_life
 def defer(context: FleetContext, request: EndRequest) -> AgentResult:
     """Defer the feature to Wave 2. FLEET-49"""
-    agent = _to_be_ended(context, request)
+    agent = _load_for_ending(context, request)
     ending = EndingLife(agent, "deferred", "", "crashed")
     release = {"do": "release", "agent": agent.id, "decision": "defer_wave_2", "wave": 2}
     result = _end(ending, ending.ownership(release))
@@ -217,7 +211,7 @@ def absorb(context: FleetContext, request: EndRequest) -> AgentResult:
     """The Primary takes the feature itself, once its own is done. AMB-FLEET-15"""
     if request["agent"] == PRIMARY:
         raise Usage(f"{PRIMARY} has its feature already.", hint="Name the agent that is gone.")
-    agent = _to_be_ended(context, request)
+    agent = _load_for_ending(context, request)
     primary = context.agent(PRIMARY)
     origin, problems = transfer.origin_of(agent)
     ending = EndingLife(agent, "absorbed", PRIMARY, "crashed")
@@ -245,16 +239,16 @@ def _archive_seen_from(reader: Epic, ending: EndingLife) -> str:
     return ending.archive if is_same else ending.agent.epic.file(ending.archive)
 
 
-def _to_be_ended(context: FleetContext, request: EndRequest) -> FleetAgent:
+def _load_for_ending(context: FleetContext, request: EndRequest) -> FleetAgent:
     if request.get("only_silent"):
         _refuse_awake(context, request["agent"])
-    agent = _unfinished(context, request["agent"])
+    agent = _load_unfinished(context, request["agent"])
     if not request.get("yes"):
         _refuse_unless_dead(agent)
     return agent
 
 
-def _unfinished(context: FleetContext, id: str) -> FleetAgent:
+def _load_unfinished(context: FleetContext, id: str) -> FleetAgent:
     """The agent, if it has work to go on with."""
     agent = context.agent(id)
     agent.look()

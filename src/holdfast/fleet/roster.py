@@ -10,14 +10,15 @@ import os
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.fleet import signals
-from holdfast.fleet.backups import archived_by_hand
+from holdfast.fleet.backups import find_archive
 from holdfast.fleet.epic import Sight, machine_labels
 from holdfast.fleet.rules import agent as rules
+from holdfast.fleet.rules.checkpoint import progress
 from holdfast.fleet.rules.liveness import age_minutes, instant_of, liveness
 from holdfast.fleet.rules.model import PRIMARY, checkpoint_path, stem_of
 from holdfast.fleet.rules.verdict import verdict
 from holdfast.fleet.scan import scan
-from holdfast.kernel import clock, config
+from holdfast.kernel import config
 from holdfast.kernel.state import load, load_all
 from holdfast.kernel.workspace import worktrees
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from holdfast.fleet.rules.verdict import Signals, Verdict
     from holdfast.fleet.scan import CheckpointFile
     from holdfast.journal.interface import Head
-    from holdfast.kernel.workspace import Workspace
 
 
 class AgentEntry(TypedDict):
@@ -66,12 +66,9 @@ class AgentEntry(TypedDict):
 def judge(state: AgentState, now: int, seen_at: str, *, sight: Sight) -> Verdict:
     """The verdict on one agent, from its checkpoint's age and from all other signals."""
     saved = state["checkpoint"] or {}
-    last = _last_word(state, saved, now, seen_at, sight)
-    age = 0 if last is None else age_minutes(last, now)
-    status = str(saved.get("status", ""))
-    found = liveness(age, status) if last is not None else "CORRUPTED"
-    seen = signals.gather(_as_of(state, saved, last), now, seen_at, sight)
-    return verdict(found, status, seen, now)
+    status, last = str(saved.get("status", "")), _last_word(state, saved, now, seen_at, sight)
+    found = "CORRUPTED" if last is None else liveness(age_minutes(last, now), status)
+    return verdict(found, status, signals.gather(state, status, last, now, seen_at, sight), now)
 
 
 def _last_word(
@@ -94,11 +91,6 @@ def _last_word(
     return heard if last > now and heard is not None else last
 
 
-def _as_of(state: AgentState, saved: dict[str, Any], last: int | None) -> AgentState:
-    said = {} if last is None else {"last_checkpoint": clock.stamp(last)}
-    return {**state, "checkpoint": {**saved, **said}}
-
-
 def list_agents(context: FleetContext) -> list[AgentEntry]:
     """All agents of the epic, the Primary first: state, verdict, and the next command for each."""
     return listing(context.epic, context.now)
@@ -106,21 +98,10 @@ def list_agents(context: FleetContext) -> list[AgentEntry]:
 
 def listing(epic: Epic, now: int) -> list[AgentEntry]:
     """All agents of an epic at a time, the Primary first."""
-    inclusive = is_inclusive(epic.workspace)
-    files = _files(epic)
-    states = _states(epic)
-    sight = Sight(epic.workspace)
-    named = machine_labels(state.get("machine") for state, _ in states.values())
-    entries = []
-    for stem in sorted(files.keys() | states.keys(), key=lambda each: (each != "primary", each)):
-        state, head = states.get(stem) or (rules.initial(epic.stream("agent", stem)), None)
-        here = sight.reaches(state)
-        seen = _own_file(files.get(stem, []), state) if here else None
-        entry = _entry(epic, state, head, seen, now, inclusive, sight)
-        if entry is not None:
-            machine = state.get("machine")
-            entry["machine"] = named[machine["id"]] if machine else ""
-            entries.append(entry)
+    survey = _Survey(epic, now)
+    stems = sorted(survey.files.keys() | survey.states.keys())
+    stems.sort(key=lambda stem: stem != stem_of(PRIMARY))
+    entries = [entry for stem in stems if (entry := survey.entry(stem)) is not None]
     _note_rivals(entries)
     return entries
 
@@ -134,12 +115,6 @@ def epics_with_agents(context: FleetContext) -> list[str]:
     states = (load(workspace.journal, rules, stream)[0] for stream in streams)
     living = (state["folder"] for state in states if state["checkpoint"] is not None)
     return sorted(set(living) - {context.epic.folder})
-
-
-def is_inclusive(workspace: Workspace) -> bool:
-    """The setting `fleet.inclusive`: whether exactly 30 and 60 minutes count as late already."""
-    journal = workspace.journal if workspace.exists() else None
-    return bool(config.load(workspace, journal)["fleet.inclusive"])
 
 
 def needs_decision(entry: AgentEntry) -> bool:
@@ -170,6 +145,104 @@ def _note_rivals(entries: list[AgentEntry]) -> None:
             entry["notes"].append(f"{', '.join(others)} has the same feature")
 
 
+class _Survey:
+    """What the journal and the files say about all agents of an epic, and the machine that looks."""
+
+    def __init__(self, epic: Epic, now: int) -> None:
+        self.epic = epic
+        self.now = now
+        journal = epic.workspace.journal if epic.workspace.exists() else None
+        # Whether exactly 30 and 60 minutes count as late already.
+        self.inclusive = bool(config.load(epic.workspace, journal)["fleet.inclusive"])
+        self.files = _files(epic)
+        self.states = _states(epic)
+        self.sight = Sight(epic.workspace)
+        self.labels = machine_labels(state.get("machine") for state, _ in self.states.values())
+
+    def entry(self, stem: str) -> AgentEntry | None:
+        """An agent as the list shows it; None when its last life is over."""
+        state, head = self.states.get(stem) or (
+            rules.initial(self.epic.stream("agent", stem)),
+            None,
+        )
+        here = self.sight.reaches(state)
+        seen = _own_file(self.files.get(stem, []), state) if here else None
+        chosen = self._choose(state, seen, here=here)
+        if chosen is None:
+            return None
+        saved, problem, notes = chosen
+        agent = str(saved.get("agent_id") or state["agent"])
+        if stem_of(agent) != stem_of(state["agent"]):
+            notes.append(f"its file names {agent}")
+            agent = state["agent"]
+        seen_at = head["seen_at"] if head else ""
+        last = _last_word(state, saved, self.now, seen_at, self.sight)
+        if last is not None and last > self.now:
+            notes.append("its last checkpoint lies in the future")
+        age = None if last is None else age_minutes(last, self.now)
+        status = str(saved.get("status", ""))
+        by_clock = "CORRUPTED" if problem or age is None else liveness(age, status, self.inclusive)
+        found = signals.gather(state, status, last, self.now, seen_at, self.sight)
+        judged = verdict(by_clock, status, found, self.now)
+        done, steps = progress(saved)
+        life, machine, blockers = state["life"], state.get("machine"), saved.get("blockers")
+        return {
+            "agent_id": agent,
+            "status": status,
+            "liveness": by_clock,
+            "age_minutes": age,
+            "fence": head["fence"] if head else 0,
+            "feature": str(saved.get("feature", "")),
+            "stage": str(saved.get("stage", "")),
+            "phase": str(saved.get("phase", "")),
+            "current_step": str(saved.get("current_step", "")),
+            "done": done,
+            "steps": steps,
+            "blockers": [str(each) for each in blockers] if isinstance(blockers, list) else [],
+            "verdict": judged["verdict"],
+            "because": judged["because"],
+            "dead_signals": judged["dead_signals"],
+            "signals": found,
+            "last_checkpoint": str(saved.get("last_checkpoint", "")),
+            "session_id": str(saved.get("session_id", "")),
+            "worktree": life["worktree"] if life else "",
+            "transcript": life["transcript"] if life else "",
+            "machine": self.labels[machine["id"]] if machine else "",
+            "here": here,
+            "home": _home(self.epic, state, seen) if here else self.epic.workspace.root,
+            "path": seen.path if seen else "",
+            "problem": problem,
+            "notes": notes,
+            "next": _next_of_unstarted(state) or _next(agent, judged["verdict"], here=here),
+        }
+
+    def _choose(
+        self, state: AgentState, seen: CheckpointFile | None, *, here: bool
+    ) -> tuple[dict[str, Any], str, list[str]] | None:
+        """The checkpoint that counts, of the journal or of the file; why the file is broken; and notes on
+        the choice. None when the agent's last life is over."""
+        known = state["checkpoint"]
+        if seen is None:
+            if known is None or (here and _is_archived(self.epic, state)):
+                return None
+            return known, "", ["its file is missing"] if here else []
+        if seen.problem:
+            return known or {}, seen.problem, []
+        if seen.session is not None and rules.is_over(state, seen.session):
+            return None if known is None else (known, "", ["an earlier life wrote its file"])
+        if known is None or self._is_ahead(seen, state, known):
+            return seen.parse(), "", []
+        return known, "", []
+
+    def _is_ahead(self, seen: CheckpointFile, state: AgentState, known: dict[str, Any]) -> bool:
+        """Whether a file is newer than the journal's state, or the same."""
+        last = instant_of(known.get("last_checkpoint"))
+        if last is None or seen.last_checkpoint == known.get("last_checkpoint"):
+            return True
+        ahead = self.sight.ahead if state.get("machine") else 0
+        return seen.last_ms is not None and seen.last_ms + ahead >= last
+
+
 def _files(epic: Epic) -> dict[str, list[CheckpointFile]]:
     """The files of each agent, of all worktrees that have this epic."""
     found: dict[str, list[CheckpointFile]] = {}
@@ -181,98 +254,18 @@ def _files(epic: Epic) -> dict[str, list[CheckpointFile]]:
 
 
 def _states(epic: Epic) -> dict[str, tuple[AgentState, Head]]:
-    workspace = epic.workspace
+    workspace, prefix = epic.workspace, epic.stream("agent", "")
     if not workspace.exists():
         return {}
-    prefix = epic.stream("agent", "")
-    states = {}
-    for state, head in load_all(workspace.journal, rules, prefix):
-        states[head["stream"][len(prefix) :]] = (state, head)
-    return states
+    loaded = load_all(workspace.journal, rules, prefix)
+    return {head["stream"].removeprefix(prefix): (state, head) for state, head in loaded}
 
 
 def _own_file(files: list[CheckpointFile], state: AgentState) -> CheckpointFile | None:
     """Of copies in several worktrees (git checks them out), the one that the agent writes."""
-    own = [seen for seen in files if state["worktree"] and _is_in(seen.path, state["worktree"])]
+    top = state["worktree"] + os.sep
+    own = [seen for seen in files if state["worktree"] and seen.path.startswith(top)]
     return next(iter(own or files), None)
-
-
-def _is_in(path: str, folder: str) -> bool:
-    return path.startswith(folder + os.sep)
-
-
-def _entry(
-    epic: Epic,
-    state: AgentState,
-    head: Head | None,
-    seen: CheckpointFile | None,
-    now: int,
-    inclusive: bool,
-    sight: Sight,
-) -> AgentEntry | None:
-    known = state["checkpoint"]
-    if seen is None and known is None:
-        return None
-    notes: list[str] = []
-    saved, problem = known or {}, ""
-    here = sight.reaches(state)
-    if not here:
-        pass
-    elif seen is None:
-        if _is_archived(epic, state):
-            return None
-        notes.append("its file is missing")
-    elif seen.problem:
-        problem = seen.problem
-    elif _is_late(seen, state):
-        if known is None:
-            return None
-        notes.append("an earlier life wrote its file")
-    elif known is None or seen.last_ms is None or _is_ahead(seen, state, sight):
-        saved = seen.parse()
-    seen_at = head["seen_at"] if head else ""
-    last = _last_word(state, saved, now, seen_at, sight)
-    age = None if last is None else age_minutes(last, now)
-    if last is not None and last > now:
-        notes.append("its last checkpoint lies in the future")
-    status = str(saved.get("status", ""))
-    alive = "CORRUPTED" if problem or age is None else liveness(age, status, inclusive)
-    found = signals.gather(_as_of(state, saved, last), now, seen_at, sight)
-    judged = verdict(alive, status, found, now)
-    done, next_steps = _list(saved, "completed_steps"), _list(saved, "next_steps")
-    agent = str(saved.get("agent_id") or state["agent"])
-    if stem_of(agent) != stem_of(state["agent"]):
-        notes.append(f"its file names {agent}")
-        agent = state["agent"]
-    return {
-        "agent_id": agent,
-        "status": status,
-        "liveness": alive,
-        "age_minutes": age,
-        "fence": head["fence"] if head else 0,
-        "feature": str(saved.get("feature", "")),
-        "stage": str(saved.get("stage", "")),
-        "phase": str(saved.get("phase", "")),
-        "current_step": str(saved.get("current_step", "")),
-        "done": len(done),
-        "steps": len(done) + len(next_steps) + (status != "COMPLETE"),
-        "blockers": [str(each) for each in _list(saved, "blockers")],
-        "verdict": judged["verdict"],
-        "because": judged["because"],
-        "dead_signals": judged["dead_signals"],
-        "signals": found,
-        "last_checkpoint": str(saved.get("last_checkpoint", "")),
-        "session_id": str(saved.get("session_id", "")),
-        "worktree": state["life"]["worktree"] if state["life"] else "",
-        "transcript": state["life"]["transcript"] if state["life"] else "",
-        "machine": "",
-        "here": here,
-        "home": _home(epic, state, seen) if here else epic.workspace.root,
-        "path": seen.path if seen else "",
-        "problem": problem,
-        "notes": notes,
-        "next": _next_of_unstarted(state) or _next(agent, judged["verdict"], here=here),
-    }
 
 
 def _next_of_unstarted(state: AgentState) -> str:
@@ -288,7 +281,7 @@ def _next_of_unstarted(state: AgentState) -> str:
 def _is_archived(epic: Epic, state: AgentState) -> bool:
     """Whether a person or a script has moved the life's file into an archive."""
     life, home = state["life"], epic.in_worktree(state["worktree"])
-    return life is not None and bool(archived_by_hand(home, state["agent"], life["session"]))
+    return life is not None and bool(find_archive(home, state["agent"], life["session"]))
 
 
 def _home(epic: Epic, state: AgentState, seen: CheckpointFile | None) -> str:
@@ -297,25 +290,6 @@ def _home(epic: Epic, state: AgentState, seen: CheckpointFile | None) -> str:
         return state["worktree"] or epic.workspace.root
     below = len(epic.path(checkpoint_path(state["agent"])))
     return seen.path[: -below - 1]
-
-
-def _is_late(seen: CheckpointFile, state: AgentState) -> bool:
-    return seen.session is not None and rules.is_over(state, seen.session)
-
-
-def _is_ahead(seen: CheckpointFile, state: AgentState, sight: Sight) -> bool:
-    """Whether a file is newer than the journal's state."""
-    known = state["checkpoint"] or {}
-    last = instant_of(known.get("last_checkpoint"))
-    if last is None or seen.last_checkpoint == known.get("last_checkpoint"):
-        return True
-    ahead = sight.ahead if state.get("machine") else 0
-    return seen.last_ms is not None and seen.last_ms + ahead >= last
-
-
-def _list(saved: dict[str, Any], name: str) -> list[Any]:
-    value = saved.get(name)
-    return value if isinstance(value, list) else []
 
 
 def _next(agent: str, said: str, *, here: bool) -> str:

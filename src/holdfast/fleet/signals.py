@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING
 from holdfast.fleet.rules.liveness import age_minutes, instant_of
 from holdfast.fleet.rules.model import CHECKPOINTS, COMMS, WARNING_AFTER
 from holdfast.git.repository import locate
-from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
-from holdfast.processes.agent_process import own_process as own_process
-from holdfast.processes.agent_process import process_state as process_state
+from holdfast.processes.agent_process import process_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,24 +37,29 @@ _changes: dict[str, int | None] = {}
 _at: list[int] = [0]
 
 
-def gather(state: AgentState, now: int, seen_at: str = "", sight: Sight | None = None) -> Signals:
-    """All signals of an agent. `seen_at` is when its stream was written or touched last; `sight` is what
-    this machine can see, when several share a journal."""
-    checkpoint, life = state["checkpoint"] or {}, state["life"]
+def gather(
+    state: AgentState, status: str, last: int | None, now: int, seen_at: str, sight: Sight
+) -> Signals:
+    """All signals of an agent. `status` and `last` are the status and the time of its last checkpoint,
+    `seen_at` is when its stream was written or touched last."""
+    life = state["life"]
     is_unstarted = bool(life and life.get("awaits"))
-    near = life if life and not is_unstarted and (sight is None or sight.reaches(state)) else None
+    near = life if life and not is_unstarted and sight.reaches(state) else None
     # The times of files are this machine's.
-    ahead = sight.ahead if near and sight else 0
-    last = instant_of(checkpoint.get("last_checkpoint"))
+    ahead = sight.ahead if near else 0
     return {
         "heartbeat": f"{age_minutes(last, now)} min" if last is not None else "",
         "process": process_state(life["process"] if life else None),
-        "worktree": _agreed(_change_at(now - ahead, near["worktree"]), ahead) if near else None,
-        "transcript": _agreed(transcript_change(near["transcript"]), ahead) if near else None,
+        "worktree": _by_shared_clock(_change_at(now - ahead, near["worktree"]), ahead)
+        if near
+        else None,
+        "transcript": _by_shared_clock(transcript_change(near["transcript"]), ahead)
+        if near
+        else None,
         "activity": _activity(seen_at, last) if life and not is_unstarted else None,
         "busy_until": life["busy_until"] if life else "",
         "doing": life["doing"] if life else "",
-        "waiting": state["sync"] is not None or checkpoint.get("status") == "WAITING",
+        "waiting": state["sync"] is not None or status == "WAITING",
         "unstarted": is_unstarted,
         "unbeaten": _is_unbeaten(life, last),
     }
@@ -69,7 +72,7 @@ def _is_unbeaten(life: AgentLife | None, last: int | None) -> bool:
     return last is not None and last == instant_of(life["started_at"])
 
 
-def _agreed(time: int | None, ahead: int) -> int | None:
+def _by_shared_clock(time: int | None, ahead: int) -> int | None:
     """A time of this machine by the clock that all machines share."""
     return None if time is None else time + ahead
 
@@ -89,7 +92,7 @@ def _change_at(now: int, worktree: str) -> int | None:
         _at[0] = now
         _changes.clear()
     if worktree not in _changes:
-        _changes[worktree] = last_change(worktree, MOST_ENTRIES, now)
+        _changes[worktree] = last_change(worktree, now)
     return _changes[worktree]
 
 
@@ -101,7 +104,7 @@ def transcript_change(path: str) -> int | None:
         return None
 
 
-def last_change(worktree: str, limit: int = MOST_ENTRIES, now: int | None = None) -> int | None:
+def last_change(worktree: str, now: int, limit: int = MOST_ENTRIES) -> int | None:
     """When a file of a work tree changed last, from at most `limit` files.
 
     If there are more files, an old time does not prove that nothing is new: the answer is None. The git
@@ -113,7 +116,7 @@ def last_change(worktree: str, limit: int = MOST_ENTRIES, now: int | None = None
     for entry in _files_below(worktree):
         limit -= 1
         if limit < 0:
-            return _if_recent(newest, clock.now() if now is None else now)
+            return _if_recent(newest, now)
         try:
             changed = entry.stat(follow_symlinks=False).st_mtime_ns // 1_000_000
         except OSError:

@@ -8,17 +8,26 @@ from typing import TYPE_CHECKING
 from holdfast.estop.stop import refuse_stopped
 from holdfast.fleet.context import updates_life
 from holdfast.fleet.roster import list_agents
-from holdfast.fleet.rules.updates import standing
+from holdfast.fleet.rules.model import SYNC_POINTS
 from holdfast.fleet.updates import update
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
 
 if TYPE_CHECKING:
-    from typing import NotRequired
+    from collections.abc import Mapping
+    from typing import Literal, NotRequired, TypedDict
 
     from holdfast.fleet.context import AgentRequest, AgentResult, FleetContext
     from holdfast.fleet.rules.model import Arrival
-    from holdfast.fleet.rules.updates import Standing
+
+    class Standing(TypedDict):
+        """`waited` is in milliseconds; `soft` and `hard` say which limit it has reached."""
+
+        state: Literal["WAITING", "COMPLETE"]
+        missing: list[str]
+        waited: int
+        soft: bool
+        hard: bool
 
     class SyncRequest(AgentRequest):
         """With `wait`, return once all agents are there; `pause` is the longest time between two looks."""
@@ -80,7 +89,29 @@ def look(context: FleetContext, point: str) -> Standing:
             arrivals[entry["agent_id"]] = {"point": point, "at": clock.stamp(context.now)}
         else:
             arrivals[entry["agent_id"]] = state["sync"]
-    return standing(point, arrivals, context.now)
+    return assess(point, arrivals, context.now)
+
+
+def assess(point: str, arrivals: Mapping[str, Arrival | None], now: int) -> Standing:
+    """Which agents are missing at a sync point, and how long the first one has waited: until now, or until
+    the last one arrived. An agent that waits at another point is missing."""
+    there = {
+        agent: clock.parse(arrival["at"])
+        for agent, arrival in arrivals.items()
+        if arrival is not None and arrival["point"] == point
+    }
+    missing = [agent for agent in arrivals if agent not in there]
+    until = now if missing else max(there.values(), default=now)
+    waited = max(0, until - min(there.values(), default=until))
+    is_complete = bool(there) and not missing
+    soft, hard = SYNC_POINTS[point]
+    return {
+        "state": "COMPLETE" if is_complete else "WAITING",
+        "missing": missing,
+        "waited": waited,
+        "soft": not is_complete and waited >= soft,
+        "hard": not is_complete and waited >= hard,
+    }
 
 
 def _refuse_overdue(point: str, found: Standing) -> None:

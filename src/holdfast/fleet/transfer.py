@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from holdfast.fleet.context import FleetAgent
     from holdfast.fleet.epic import Epic
-    from holdfast.fleet.rules.model import AgentState, Origin, Pushed
+    from holdfast.fleet.rules.model import Origin, Pushed
     from holdfast.git.remote import Exchange
     from holdfast.git.snapshot import Snapshot
     from holdfast.kernel.workspace import Workspace
@@ -84,11 +84,6 @@ def origin_of(agent: FleetAgent) -> tuple[Origin | None, list[str]]:
     return origin, []
 
 
-def is_elsewhere(origin: Origin, worktree: Workspace) -> bool:
-    """Whether the work was in another place than this worktree."""
-    return bool(origin["machine"]) or origin["worktree"] != worktree.root
-
-
 def describe(origin: Origin, epic: Epic, missing: Sequence[str]) -> tuple[list[str], list[str]]:
     """Lines about the place where the work was, and the commands that bring it over. The commands are
     quoted, because another machine may have written their arguments."""
@@ -118,12 +113,6 @@ def describe(origin: Origin, epic: Epic, missing: Sequence[str]) -> tuple[list[s
     if paths:
         command = f"holdfast snapshot restore {id} {' '.join(map(quote, paths))}"
     return [*lines, f"  {command}"], [command]
-
-
-def place_of(state: AgentState) -> tuple[str, str] | None:
-    """Where a life has worked: its worktree, and the machine that has it."""
-    life, machine = state["life"], state.get("machine")
-    return (life["worktree"], machine["id"] if machine else "") if life else None
 
 
 # Snapshots

@@ -11,7 +11,7 @@ import time
 from holdfast.fleet import backups
 from holdfast.fleet.context import AgentResult, changes_life, updates_life
 from holdfast.fleet.messages import bring_messages, tell_primary, unread_count
-from holdfast.fleet.rules.agent import decide
+from holdfast.fleet.rules.agent import decide, is_late
 from holdfast.fleet.rules.model import BACKUPS_KEPT, EPIC_README, PRIMARY, checkpoint_path
 from holdfast.fleet.rules.updates import has_news
 from holdfast.kernel import clock
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from holdfast.fleet.context import AgentRequest, FleetAgent, FleetContext
+    from holdfast.fleet.current_life import CurrentLife
     from holdfast.kernel.commit import Outcome
 
     class BeatRequest(AgentRequest, total=False):
@@ -206,49 +207,16 @@ def update(
     result = AgentResult(agent)
     caller = agent.required_caller()
     command = {**command, "session": caller["session"]}
-    if not _is_lost(agent, caller["session"]):
-        content = repair_file(result, command)
-        if agent.state["life"] is None:
-            raise agent.lost(caller["session"])
-        if backup and content:
-            try:
-                command["backup"] = backups.renew(
-                    agent.epic,
-                    agent.state,
-                    content,
-                    context.now,
-                    looks_for_others=agent.head is None
-                    or agent.head["version"] % BACKUPS_KEPT == 0,
-                )
-            except HoldfastError as error:
-                # A heartbeat does not fail for its backup: the journal has every version.
-                result.warnings.append(f"No backup was made: {error.message}")
-    command["readme"] = (
-        agent.readme_worktree() if has_news(agent.state, command, context.now) else ""
-    )
-    result.has_news = bool(command["readme"]) or _readme_waits(agent)
-    bring_messages(agent.epic, agent.id)
-    command["unread"] = unread_count(agent.epic, agent.id)
-    life = agent.state["life"]
-    if life is not None and process_state(life["process"]) != "alive":
-        command["process"] = own_process()
-    is_first = life is not None and life.get("awaits", False)
-    if is_first:
-        command["awaits"] = False
-    try:
-        outcome = _write(agent, command, caller["fence"], others)
-    except FenceLost:
-        agent.reload()
-        raise agent.lost(caller["session"]) from None
+    if not is_late(agent.state, caller["session"]):
+        _back_up(result, command, backup=backup)
+    _add_circumstances(result, command)
+    outcome = _write(agent, command, caller, others)
     result.add(outcome)
     result.session, result.fence = caller["session"], caller["fence"]
     if result.queued:
         result.warnings.append(f"The journal cannot be written here: queued as {result.queued}.")
         return result
-    if outcome["records"] and outcome["records"][-1]["kind"] == "late":
-        agent.reload()
-        raise agent.lost(caller["session"])
-    if is_first:
+    if "awaits" in command:
         result.remember(caller)
     result.lines.append("Checkpoint updated")
     if _is_written(agent, outcome):
@@ -262,28 +230,68 @@ def update(
     return result
 
 
+def _back_up(result: AgentResult, command: Any, *, backup: bool) -> None:
+    """Repair the file if it is broken, and back up what it says."""
+    agent = result.agent
+    content = repair_file(result, command)
+    if agent.state["life"] is None:
+        raise agent.lost(command["session"])
+    if not backup or not content:
+        return
+    looks_for_others = agent.head is None or agent.head["version"] % BACKUPS_KEPT == 0
+    try:
+        command["backup"] = backups.renew(
+            agent.epic,
+            agent.state,
+            content,
+            agent.context.now,
+            looks_for_others=looks_for_others,
+        )
+    except HoldfastError as error:
+        # A heartbeat does not fail for its backup: the journal has every version.
+        result.warnings.append(f"No backup was made: {error.message}")
+
+
+def _add_circumstances(result: AgentResult, command: Any) -> None:
+    """Add to a command what its caller does not say: EPIC_README.md, unread messages, the process."""
+    agent, life = result.agent, result.agent.state["life"]
+    is_news = has_news(agent.state, command, agent.context.now)
+    command["readme"] = agent.readme_worktree() if is_news else ""
+    result.has_news = bool(command["readme"]) or _readme_waits(agent)
+    bring_messages(agent.epic, agent.id)
+    command["unread"] = unread_count(agent.epic, agent.id)
+    if life is not None and process_state(life["process"]) != "alive":
+        command["process"] = own_process()
+    if life is not None and life.get("awaits"):
+        command["awaits"] = False
+
+
 def _readme_waits(agent: FleetAgent) -> bool:
     """Whether an earlier edit of EPIC_README.md is due to be tried again."""
     journal, now = agent.epic.workspace.journal, clock.precise(agent.context.now)
     return bool(journal.effects(due=now, kinds=[EPIC_README], limit=1))
 
 
-def _write(agent: FleetAgent, command: Any, fence: int, others: Sequence[Order]) -> Outcome:
+def _write(
+    agent: FleetAgent, command: Any, caller: CurrentLife, others: Sequence[Order]
+) -> Outcome:
+    """Commit an update. That of a life that is over is only recorded, and refused."""
     agent.writer.remember(agent.stream, agent.state, agent.head)
-    if not others:
-        return agent.execute(command, fence=fence, raise_removed=True)
-    order = Order(agent.stream, command, fence=fence, raise_removed=True)
-    return agent.commit([order, *others])[0]
+    order = Order(agent.stream, command, fence=caller["fence"], raise_removed=True)
+    try:
+        outcome = agent.commit([order, *others], can_wait=not others)[0]
+        is_refused = bool(outcome["records"]) and outcome["records"][-1]["kind"] == "late"
+    except FenceLost:
+        is_refused = True
+    if is_refused:
+        agent.reload()
+        raise agent.lost(caller["session"])
+    return outcome
 
 
 def _is_written(agent: FleetAgent, outcome: Outcome) -> bool:
     path = agent.epic.path(checkpoint_path(agent.id))
     return all(view["status"] != "failed" for view in outcome["views"] if view["path"] == path)
-
-
-def _is_lost(agent: FleetAgent, session: str) -> bool:
-    life = agent.state["life"]
-    return life is None or life["session"] != session
 
 
 # The file before and after an update

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from holdfast.kernel.arguments import checks_arguments
-from holdfast.kernel.errors import HoldfastError, NotFound, Stopped, Usage
+from holdfast.kernel.errors import HoldfastError, Stopped, Usage
 from holdfast.kernel.git_exclude import hide_new
 from holdfast.loop import commands
 from holdfast.loop.commands import (
@@ -17,10 +17,9 @@ from holdfast.loop.commands import (
     StopRequest,
     TaskRequest,
 )
-from holdfast.loop.rules.checkpoint import checkpoint_of, current_step, status_of
+from holdfast.loop.rules.checkpoint import checkpoint_of, current_step, status_of, step_named
 from holdfast.loop.rules.model import EXECUTE, IN_PROGRESS, PASSED, TRACKS
 from holdfast.loop.rules.tasks import plain_tasks, remaining
-from holdfast.loop.rules.transitions import step_named
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -116,8 +115,7 @@ class LoopStep:
 
     def __enter__(self) -> LoopStep:
         hide_new(self._track.workspace, [TRACKS.partition("/")[0]])
-        state = self._state()
-        has_passed = status_of(state, self.name) == PASSED
+        has_passed = status_of(commands.read_state(self._track), self.name) == PASSED
         if has_passed and not self._again and not self._has_more():
             return self
         commands.start(
@@ -161,13 +159,6 @@ class LoopStep:
                 self.failed(f"{type(error).__name__}{said}")
         except HoldfastError as problem:
             error.add_note(f"holdfast could not record it: {problem.message}")
-
-    def _state(self) -> LoopState:
-        """The track as it is; the library makes one that is not there yet."""
-        try:
-            return self._track.read()
-        except NotFound:
-            return self._track.recorded()
 
     def _has_more(self) -> bool:
         return bool(self._tasks) and bool(self.remaining())

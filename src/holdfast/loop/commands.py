@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.estop.stop import refuse_stopped
 from holdfast.kernel.errors import NotFound, Usage
-from holdfast.loop.rules.checkpoint import checkpoint_of, counted, current_step, status_of
+from holdfast.loop.rules.checkpoint import (
+    checkpoint_of,
+    counted,
+    current_step,
+    status_of,
+    step_named,
+)
 from holdfast.loop.rules.model import (
     COMPLETE,
     COUNTERS,
@@ -23,8 +29,7 @@ from holdfast.loop.rules.model import (
     PASSED,
     PROGRESS_NUMBERS,
 )
-from holdfast.loop.rules.tasks import accounted, same_task
-from holdfast.loop.rules.transitions import step_named
+from holdfast.loop.rules.tasks import count_tasks, same_task
 
 if TYPE_CHECKING:
     from holdfast.loop.rules.model import LoopState
@@ -129,8 +134,8 @@ def build_start(track: Track, request: StartRequest) -> dict[str, Any]:
     if step == EXECUTE:
         tasks = track.plan() if request.tasks is None else request.tasks
         if tasks or request.tasks is not None:
-            known = {} if request.reset else checkpoint_of(_state_of(track), step)
-            done, total = accounted(tasks, known)
+            known = {} if request.reset else checkpoint_of(read_state(track), step)
+            done, total = count_tasks(tasks, known)
             given["done_tasks"] = done or None
             if request.tasks_total is None:
                 given["tasks_total"] = total
@@ -197,7 +202,7 @@ def pass_step(track: Track, request: PassRequest) -> TrackResult:
     }
     if (step or current_step(state)) == EXECUTE:
         tasks = track.plan() if request.tasks is None else request.tasks
-        command["done_tasks"] = accounted(tasks, checkpoint_of(state, EXECUTE))[0]
+        command["done_tasks"] = count_tasks(tasks, checkpoint_of(state, EXECUTE))[0]
     folders = (request.folder or track.workspace.root, track.workspace.root)
     missing = [
         f"There is no file {path}; its name is recorded all the same."
@@ -249,7 +254,7 @@ def _report(track: Track, command: dict[str, Any]) -> TrackResult:
     return result
 
 
-def _state_of(track: Track) -> LoopState:
+def read_state(track: Track) -> LoopState:
     """The track's state; a track that does not exist has its first one."""
     try:
         return track.read()

@@ -72,7 +72,7 @@ PER_TASK = "{task}"
 
 
 def read(path: str) -> RunPlan:
-    """The plan of a file; whatever is wrong with it is said before anything runs."""
+    """The plan of a file; each error in it is reported before a program runs."""
     try:
         document = tomllib.loads(read_plain(path).decode())
     except FileNotFoundError:
@@ -139,12 +139,13 @@ def _nearest(name: str, known: Sequence[str] | Mapping[str, Any]) -> str:
 
 def refuse_unfit(plan: RunPlan, root: str, step: str, business_sync: bool) -> None:
     """Every step that can come from here on has a program, and the program is there."""
-    begun = step not in (BRAINSTORM, PLAN, EVALUATE_PLAN)
-    ahead = [EXECUTE, EVALUATE_EXECUTION, FIX] if begun else [PLAN, EVALUATE_PLAN, EXECUTE]
-    if not begun:
-        ahead += [EVALUATE_EXECUTION, FIX]
-    ahead += [step] if step in RUNNABLE and step not in ahead else []
-    ahead += [BUSINESS_SYNC] if business_sync and BUSINESS_SYNC not in ahead else []
+    ahead = [EXECUTE, EVALUATE_EXECUTION, FIX]
+    if step in (BRAINSTORM, PLAN, EVALUATE_PLAN):
+        ahead = [PLAN, EVALUATE_PLAN, *ahead]
+    if step in RUNNABLE and step not in ahead:
+        ahead.append(step)
+    if business_sync and BUSINESS_SYNC not in ahead:
+        ahead.append(BUSINESS_SYNC)
     for one in ahead:
         program = program_of(plan, one)
         if program is None:
@@ -200,24 +201,24 @@ def command_for(plan: RunPlan, state: LoopState, step: str, task: TrackTask | No
     own = plan["steps"].get(step, {}).get("command")
     if not own:
         return [*plan["runner"], *command_of(state, step, plan["context_files"])]
-    return [_filled(word, state, step, task) for word in own]
+    return [_fill(word, state, step, task) for word in own]
 
 
 def outputs_of(plan: RunPlan, state: LoopState, step: str) -> list[str]:
     """The files that a step is to leave behind, relative to the workspace's root."""
     own = plan["steps"].get(step, {}).get("outputs")
     if own is not None:
-        return [_filled(word, state, step, None) for word in own]
+        return [_fill(word, state, step, None) for word in own]
     return [f"{state['folder']}/{name}" for name in OUTPUTS.get(step, ())]
 
 
-def _filled(word: str, state: LoopState, step: str, task: TrackTask | None) -> str:
-    for name, value in words(state, step, task).items():
+def _fill(word: str, state: LoopState, step: str, task: TrackTask | None) -> str:
+    for name, value in variables_of(state, step, task).items():
         word = word.replace("{" + name + "}", value)
     return word
 
 
-def words(state: LoopState, step: str, task: TrackTask | None) -> dict[str, str]:
+def variables_of(state: LoopState, step: str, task: TrackTask | None) -> dict[str, str]:
     """What a program can be told: in braces in its command, and in its environment as LOOP_NAME."""
     return {
         "track": state["track"],

@@ -1,17 +1,23 @@
 """The orchestrator: drives a track to its end, step by step, and can be killed at any instant.
 
-Nothing is kept in memory that matters: each round begins with what the track's file says.
+Nothing is kept in memory that matters: each round begins with what the track's file says. `Run` decides
+what comes next; its `Driver` records, starts programs, and tells a watcher.
 """
 
 from __future__ import annotations
 
+import errno
 import os
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, NoReturn, TypedDict
 
-from holdfast.kernel.errors import HoldfastError
+from holdfast.estop.stop import lifted_by
+from holdfast.git.repository import GitError, read_head
+from holdfast.git.run import git
+from holdfast.kernel import latch
+from holdfast.kernel.digest import new_id
+from holdfast.kernel.errors import HoldfastError, Stopped
 from holdfast.loop import run_file
 from holdfast.loop.commands import StartRequest, build_start
-from holdfast.loop.driver import Driver, commit_since, head_now
 from holdfast.loop.rules import orchestrator
 from holdfast.loop.rules.checkpoint import checkpoint_of, counted, current_step, status_of
 from holdfast.loop.rules.model import (
@@ -36,19 +42,32 @@ from holdfast.loop.rules.orchestrator import (
     MISSING_PARAMETER,
     OK,
 )
-from holdfast.loop.rules.tasks import accounted, remaining
+from holdfast.loop.rules.tasks import count_tasks, remaining
 from holdfast.processes.lease import Lease
-from holdfast.processes.programs import end_leftovers
+from holdfast.processes.programs import Programs, end_leftovers
+from holdfast.processes.supervisor import NOT_STARTED, TICK_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from holdfast.loop.driver import LoopEvent
     from holdfast.loop.rules.model import LoopState
     from holdfast.loop.rules.tasks import TrackTask
     from holdfast.loop.run_file import RunPlan
     from holdfast.loop.track import Track
     from holdfast.processes.supervisor import Ended
+
+_TOO_LONG = os.strerror(errno.E2BIG)
+
+
+class LoopEvent(TypedDict):
+    """Something that a watcher may want to see. `tick` comes a few times a second."""
+
+    event: str
+    step: str
+    task: str
+    done: int
+    total: int
+    text: str
 
 
 class LoopResult(TypedDict):
@@ -70,6 +89,118 @@ class Paused(Exception):
         super().__init__(reason)
         self.step = step
         self.reason = reason
+
+
+class Driver:
+    """What a run does outside of its decisions: records, programs, and events for a watcher."""
+
+    def __init__(self, track: Track, plan: RunPlan, tell: Callable[[LoopEvent], None]) -> None:
+        self.track = track
+        self.plan = plan
+        self.attempts = 0
+        self.programs = Programs(track.writer.redactor)
+        self._tell = tell
+
+    def attempt(
+        self, state: LoopState, step: str, task: TrackTask | None, done: int, total: int
+    ) -> tuple[dict[str, Any], Ended]:
+        """Write down that a program is started, start it, and follow it to its end."""
+        command = run_file.command_for(self.plan, state, step, task)
+        variables = run_file.variables_of(state, step, task)
+        id = variables["task"]
+        name = f"{state['attempts'] + 1:04d}-{step}-{new_id()[:4]}.log"
+        begun = self.execute(
+            {"do": "attempt", "step": step, "task": id, "log": name, "program": command[0]}
+        )
+        self.attempts += 1
+        self.say("attempt", step, id, done, total, variables["task_title"])
+        ended = self._follow(
+            command,
+            {f"LOOP_{key.upper()}": value for key, value in variables.items()},
+            name,
+            self.plan["steps"].get(step, {}).get("seconds"),
+            lambda line: self._tick(step, id, done, total, line),
+        )
+        if ended["code"] == NOT_STARTED and ended["last_line"].endswith(_TOO_LONG):
+            longest = max(len(value.encode()) for value in variables.values())
+            raise HoldfastError(
+                f"The program of {step} cannot be told {id or 'what to do'}: the longest of its words "
+                f"has {longest} bytes, more than this system hands to a program.",
+                hint="Shorten the task's title in plan.md; details can stand in the lines below it.",
+                kind="too_long",
+            )
+        facts = {
+            "number": begun["attempts"],
+            "exit_code": ended["code"],
+            "seconds": round(ended["seconds"], 1),
+            "log": name,
+        }
+        return facts, ended
+
+    def _follow(
+        self,
+        command: list[str],
+        environment: dict[str, str],
+        log: str,
+        seconds: int | None,
+        tick: Callable[[str], None],
+    ) -> Ended:
+        """Run a program to its end. An interrupt ends the program too."""
+        mark = new_id()
+        try:
+            self.programs.start(
+                {
+                    "mark": mark,
+                    "stages": [{"name": "", "words": command, "input": ""}],
+                    "folder": self.track.workspace.root,
+                    "environment": {**os.environ, **environment},
+                    "log": os.path.join(self.track.place.logs, log),
+                    "own": self.track.place.jobs,
+                    "seconds": seconds,
+                }
+            )
+            while True:
+                for ended in self.programs.wait(TICK_SECONDS):
+                    return ended
+                tick(self.programs.last_line(mark))
+        except BaseException:
+            self.programs.end()
+            raise
+
+    def execute(self, command: dict[str, Any]) -> LoopState:
+        done = self.track.execute(command)
+        for warning in done.warnings:
+            self.say("warning", command.get("step", ""), text=warning)
+        for broken in done.broken:
+            text = f"broke the lock of {broken['holder']}, {broken['age_seconds']} s old"
+            self.say("warning", command.get("step", ""), text=text)
+        if done.outcome["queued"]:
+            raise HoldfastError(
+                "The journal cannot be written from here, so a run could not be resumed.",
+                hint="Run it where the journal is writable.",
+                kind="read_only",
+            )
+        return done.state
+
+    def _tick(self, step: str, task: str, done: int, total: int, line: str) -> None:
+        """A stop ends the program that runs, too."""
+        self.refuse_if_stopped()
+        self.say("tick", step, task, done, total, line)
+
+    def refuse_if_stopped(self) -> None:
+        held = latch.read(self.track.workspace)
+        if held is not None:
+            raise Stopped(
+                f"Stopped: {held['reason']}",
+                hint=f"The track stays where it is; a person lifts the stop with: {lifted_by(held)}",
+            )
+
+    def say(
+        self, event: str, step: str, task: str = "", done: int = 0, total: int = 0, text: str = ""
+    ) -> None:
+        self._tell(
+            {"event": event, "step": step, "task": task, "done": done, "total": total, "text": text}
+        )
 
 
 class Run:
@@ -96,7 +227,7 @@ class Run:
                 while self._round():
                     pass
             except Paused as paused:
-                return self._paused(paused)
+                return self._pause(paused)
             finally:
                 # What a step left in the background, such as a server, was there for the next ones.
                 self.driver.programs.end()
@@ -117,7 +248,7 @@ class Run:
             "escalation": [],
         }
 
-    def _paused(self, paused: Paused) -> LoopResult:
+    def _pause(self, paused: Paused) -> LoopResult:
         state = self.track.read()
         known = state["escalated"]
         if known is None or (known["step"], known["reason"]) != (paused.step, paused.reason):
@@ -180,9 +311,9 @@ class Run:
         self.driver.say("step", step, text=OWNERS.get(step, ""))
         if self.plan["steps"].get(step, {}).get("skip"):
             self.driver.execute({"do": "pass", "step": step, "notes": "Skipped by the run's file."})
-        elif self._lacks_input(step):
             return
-        elif run_file.is_per_task(self.plan, step):
+        self._require_input(step)
+        if run_file.is_per_task(self.plan, step):
             self._run_tasks(state, step, tasks)
         else:
             self._run_step(state, step, tasks)
@@ -206,14 +337,15 @@ class Run:
                 self._said.add(text)
                 self.driver.say("warning", EXECUTE, text=text)
 
-    def _lacks_input(self, step: str) -> bool:
-        """A superpower without the file that it works on is not started."""
+    def _require_input(self, step: str) -> None:
+        """Pause before a superpower whose input file is missing."""
         name = INPUTS.get(step, "")
         path = f"{self.track.place.folder}/{name}"
         is_there = os.path.exists(os.path.join(self.track.workspace.root, path))
-        if not name or is_there or not run_file.is_superpower(self.plan, step):
-            return False
-        reason = f"Missing required {name} file at {path}"
+        if name and not is_there and run_file.is_superpower(self.plan, step):
+            self._fail_and_pause(step, f"Missing required {name} file at {path}")
+
+    def _fail_and_pause(self, step: str, reason: str) -> NoReturn:
         self.driver.execute({"do": "fail", "step": step, "reason": reason})
         raise Paused(step, reason)
 
@@ -221,9 +353,7 @@ class Run:
 
     def _run_tasks(self, state: LoopState, step: str, tasks: list[TrackTask]) -> None:
         if not tasks:
-            reason = f"There is no task in {self.track.place.folder}/plan.md"
-            self.driver.execute({"do": "fail", "step": step, "reason": reason})
-            raise Paused(step, reason)
+            self._fail_and_pause(step, f"There is no task in {self.track.place.folder}/plan.md")
         left = remaining(tasks, checkpoint_of(state, step))
         while left:
             task = left[0]
@@ -253,7 +383,7 @@ class Run:
             if [task["id"] for task in now] != [task["id"] for task in tasks]:
                 return None  # the next round counts the tasks anew
             tasks, left = now, remaining(now, checkpoint_of(state, step))
-        done = accounted(tasks, checkpoint_of(state, step))[0]
+        done = count_tasks(tasks, checkpoint_of(state, step))[0]
         notes = f"{len(tasks)} tasks done"
         self.driver.execute({"do": "pass", "step": step, "notes": notes, "done_tasks": done})
         self.driver.say("ended", step, text=PASSED)
@@ -290,24 +420,20 @@ class Run:
     def _end_step(self, step: str, facts: dict[str, Any], ended: Ended) -> None:
         """The exit code, by the protocol's table."""
         said = f"{ended['last_line']} " if ended["last_line"] else ""
+        meant = f"{said}({_meaning(ended['code'])})"
         what: dict[str, Any] = {"step": step, "attempt": facts}
         if ended["too_long"]:
             reason = f"{said}({self._name(step)} had no end after {ended['seconds']:.0f} s)"
             self.driver.execute({**what, "do": "fail", "reason": reason})
         elif ended["code"] == OK:
             self._pass(step, what, ended)
-        elif ended["code"] == BLOCKED_DEPENDENCY:
-            self.driver.execute(
-                {**what, "do": "block", "reason": f"{said}({_meaning(ended['code'])})"}
-            )
         else:
-            self.driver.execute(
-                {**what, "do": "fail", "reason": f"{said}({_meaning(ended['code'])})"}
-            )
+            do = "block" if ended["code"] == BLOCKED_DEPENDENCY else "fail"
+            self.driver.execute({**what, "do": do, "reason": meant})
         status = status_of(self.track.read(), step)
         self.driver.say("ended", step, text=status)
         if ended["code"] in (MISSING_PARAMETER, FILE_NOT_FOUND):
-            raise Paused(step, f"{said}({_meaning(ended['code'])})")
+            raise Paused(step, meant)
 
     def _pass(self, step: str, what: dict[str, Any], ended: Ended) -> None:
         state, root = self.track.read(), self.track.workspace.root
@@ -331,3 +457,23 @@ def _meaning(code: int) -> str:
         return f"ended by signal {-code}"
     meaning = MEANINGS.get(code)
     return f"exit code {code}: {meaning}" if meaning else f"exit code {code}"
+
+
+def head_now(root: str) -> str:
+    """The commit of this worktree; empty where there is none, or no git."""
+    try:
+        return read_head(root)["commit"] or ""
+    except GitError:
+        return ""
+
+
+def commit_since(root: str, before: str) -> tuple[str, str]:
+    """The commit that a task's program made, and the first line of its message; empty when HEAD did not
+    move."""
+    now = head_now(root)
+    if now in ("", before):
+        return "", ""
+    try:
+        return now, git(root, "log", "-1", "--format=%s", now).decode("utf-8", "replace").strip()
+    except GitError:
+        return now, ""

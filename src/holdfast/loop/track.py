@@ -22,12 +22,11 @@ from holdfast.kernel.views.reconcile import UNKNOWN
 from holdfast.loop import history
 from holdfast.loop.lock import TrackLock
 from holdfast.loop.rules import loop as rules
-from holdfast.loop.rules.checkpoint import checkpoint_of
+from holdfast.loop.rules.checkpoint import checkpoint_of, upcoming_step
 from holdfast.loop.rules.document import Corrupt, parse
 from holdfast.loop.rules.loop import stream_of
 from holdfast.loop.rules.model import EXECUTE, HISTORY, METADATA, TRACKS
 from holdfast.loop.rules.tasks import DONE, remaining, tasks_of, unread
-from holdfast.loop.rules.transitions import upcoming_step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

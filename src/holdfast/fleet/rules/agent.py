@@ -50,7 +50,7 @@ def decide(state: AgentState, command: Any, now: int) -> Decision:
     if what == "adopt":
         return _adopt(state, command)
     if what == "start":
-        body = _begun(state, command, now)
+        body = _begin_life(state, command, now)
         begun = {**state, "agent": body["agent"], "worktree": body["worktree"]}
         told = _wishes(begun, command, body["checkpoint"], now)  # type: ignore[arg-type]
         return Decision([("started", body)], told)
@@ -61,7 +61,7 @@ def decide(state: AgentState, command: Any, now: int) -> Decision:
     if what == "restore":
         if state["checkpoint"] is None and state["past"]:
             raise over(state)
-        return Decision([("restored_backup", _restored(state, command))])
+        return Decision([("restored_backup", _restore(state, command))])
     if what == "coordinate":
         return _coordinate(state, command)
     if what == "settle":
@@ -99,17 +99,17 @@ def _wishes(state: AgentState, command: Any, checkpoint: dict[str, Any], now: in
     """The edits of EPIC_README.md after an update, if the file exists; a heartbeat seldom has any."""
     if not command.get("readme"):
         return []
-    from holdfast.fleet.rules.epic_readme import of_update
+    from holdfast.fleet.rules.epic_readme import edits_of_update
 
-    return of_update(state, command, checkpoint, now)
+    return edits_of_update(state, command, checkpoint, now)
 
 
 def _last_wishes(state: AgentState, command: Any) -> list[Wish]:
     if not command.get("readme"):
         return []
-    from holdfast.fleet.rules.epic_readme import of_ending
+    from holdfast.fleet.rules.epic_readme import edits_of_ending
 
-    return of_ending(state, command)
+    return edits_of_ending(state, command)
 
 
 def over(state: AgentState) -> Conflict:
@@ -150,7 +150,7 @@ def _adopt(state: AgentState, command: Any) -> Decision:
     return Decision([("edited_outside", body)])
 
 
-def _begun(state: AgentState, command: Any, now: int) -> dict[str, Any]:
+def _begin_life(state: AgentState, command: Any, now: int) -> dict[str, Any]:
     """The record of a new life; refused while the agent has one."""
     present = state["checkpoint"]
     if present is not None and present.get("status") != "COMPLETE":
@@ -168,9 +168,9 @@ def _begun(state: AgentState, command: Any, now: int) -> dict[str, Any]:
     agent, session = command["agent"], command["life"]["session"]
     saved = command.get("from")
     if saved is None:
-        checkpoint = file.first(agent, session, command["feature"], now)
+        checkpoint = file.create_first(agent, session, command["feature"], now)
     else:
-        checkpoint = _continued(saved, agent, session, now)
+        checkpoint = _continue(saved, agent, session, now)
     file.refuse_invalid(checkpoint)
     ended = [] if present is None else [_ending(state, "completed", agent, now)]
     return {
@@ -196,9 +196,9 @@ def _origin(said: Any) -> dict[str, Any]:
     return {"origin": said["origin"]} if said.get("origin") else {}
 
 
-def _continued(saved: dict[str, Any], agent: str, session: str, now: int) -> dict[str, Any]:
+def _continue(saved: dict[str, Any], agent: str, session: str, now: int) -> dict[str, Any]:
     """The checkpoint of a new session that goes on: same feature, same stage. FLEET-64, FLEET-72"""
-    taken = file.healed(saved, agent, session, now)
+    taken = file.heal(saved, agent, session, now)
     taken.update(file.times(now))
     taken.update(session_id=session, status="IN_PROGRESS", can_resume=True)
     return taken
@@ -220,7 +220,7 @@ def _resume(state: AgentState, command: Any, now: int) -> Decision:
     if not feature:
         raise Usage(f"The feature of {state['agent']} is not known.", hint="Say it: --feature NAME")
     session = command["life"]["session"]
-    checkpoint = _continued({**saved, "feature": feature}, state["agent"], session, now)
+    checkpoint = _continue({**saved, "feature": feature}, state["agent"], session, now)
     file.refuse_invalid(checkpoint)
     body = {
         "life": command["life"],
@@ -248,7 +248,7 @@ def _end(state: AgentState, command: Any, now: int) -> Decision:
     records: list[tuple[str, Any]] = [("ended", ending)]
     if "then" in command:
         over: AgentState = {**state, "checkpoint": None, "life": None}
-        records.append(("started", _begun(over, command["then"], now)))
+        records.append(("started", _begin_life(over, command["then"], now)))
     moves = [(_path(state), _in_folder(state, command["archive"]))]
     return Decision(records, _last_wishes(state, command), moves)
 
@@ -259,7 +259,7 @@ def _ending(state: AgentState, how: str, by: str, now: int, archive: str = "") -
     return {"how": how, "by": by, "at": at, "session": session, "archive": archive}
 
 
-def _restored(state: AgentState, command: Any) -> dict[str, Any]:
+def _restore(state: AgentState, command: Any) -> dict[str, Any]:
     """The content of a backup for the present life. With `keep`, steps that are done stay done."""
     present = state["checkpoint"] or {}
     known = {name: present[name] for name in FIELDS if name in present}
@@ -268,7 +268,7 @@ def _restored(state: AgentState, command: Any) -> dict[str, Any]:
         restored["session_id"] = state["life"]["session"]
     if command.get("keep"):
         for name in ("completed_steps", "files_modified"):
-            restored[name] = updates.joined(restored.get(name), present.get(name) or [])
+            restored[name] = updates.add_new(restored.get(name), present.get(name) or [])
     return {"checkpoint": restored, "backup": command["backup"]}
 
 
@@ -301,7 +301,7 @@ def apply(state: AgentState, event: Event) -> AgentState:
             "sync": None,
             "machine": body.get("machine"),
             "origin": body.get("origin") or state.get("origin"),
-            "backups": updates.with_backup(state.get("backups", []), body.get("backup", "")),
+            "backups": updates.add_backup(state.get("backups", []), body.get("backup", "")),
         }
     if kind == "ended":
         past = [*state["past"], body][-LIVES_REMEMBERED:]
@@ -315,14 +315,14 @@ def apply(state: AgentState, event: Event) -> AgentState:
     if kind == "restored_backup":
         return {**state, "checkpoint": body["checkpoint"], "text": ""}
     if kind == "edited_outside":
-        return _edited(state, body)
+        return _apply_edit(state, body)
     if kind == "settled":
         return {**state, **conflicts.after(state, body)}  # type: ignore[typeddict-item]
     return updates.apply(state, kind, body)
 
 
-def _edited(state: AgentState, body: Any) -> AgentState:
-    checkpoint = _merged(state["checkpoint"] or {}, body["set"], body["unset"])
+def _apply_edit(state: AgentState, body: Any) -> AgentState:
+    checkpoint = _merge(state["checkpoint"] or {}, body["set"], body["unset"])
     life = state["life"]
     session = checkpoint.get("session_id")
     if isinstance(session, str) and (life is None or life["session"] != session):
@@ -374,7 +374,7 @@ def absorb(state: AgentState, base: AgentState, change: Change, now: int) -> lis
     done = ours.get("completed_steps")
     if done and isinstance(theirs.get("completed_steps", []), list):
         # Steps stay done: a script may write back a list that it read earlier.
-        theirs = {**theirs, "completed_steps": updates.joined(theirs.get("completed_steps"), done)}
+        theirs = {**theirs, "completed_steps": updates.add_new(theirs.get("completed_steps"), done)}
     changed = {
         name: value
         for name, value in theirs.items()
@@ -389,7 +389,7 @@ def absorb(state: AgentState, base: AgentState, change: Change, now: int) -> lis
     if not changed and not gone and "conflicts" not in body:
         return []
     body |= conflicts.settled_by(base, change["path"], (*changed, *gone))
-    if _merged(ours, changed, gone) == file.parse(change["text"]):
+    if _merge(ours, changed, gone) == file.parse(change["text"]):
         body["text"] = change["text"]
     return [("edited_outside", body)]
 
@@ -439,7 +439,7 @@ def _is_earlier_copy(theirs: dict[str, Any], seen: dict[str, Any], ours: dict[st
     return earlier != shown and earlier < present and is_subset
 
 
-def _merged(ours: dict[str, Any], changed: dict[str, Any], gone: list[str]) -> dict[str, Any]:
+def _merge(ours: dict[str, Any], changed: dict[str, Any], gone: list[str]) -> dict[str, Any]:
     return {name: value for name, value in {**ours, **changed}.items() if name not in gone}
 
 

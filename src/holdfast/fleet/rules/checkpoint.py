@@ -27,9 +27,11 @@ _CHOICES = {"agent_type": TYPES, "stage": STAGES, "status": STATUSES}
 TIMES = ("last_checkpoint", "next_checkpoint_expected")
 _CHECKED = (*_LISTS, *_TEXTS, *_CHOICES, *TIMES, "can_resume", "coordination_state")
 _REQUIRED = (*TIMES, "coordination_state")
+# The completed steps of every first checkpoint; FLEET-30.
+_FIRST_STEPS = ("Received handoff package", "Verified epic path", "Created checkpoint file")
 
 
-def first(agent: str, session: str, feature: str, now: int) -> dict[str, Any]:
+def create_first(agent: str, session: str, feature: str, now: int) -> dict[str, Any]:
     """The first checkpoint of a new agent; FLEET-28 to FLEET-31."""
     at = clock.stamp(now)
     return {
@@ -47,11 +49,7 @@ def first(agent: str, session: str, feature: str, now: int) -> dict[str, Any]:
         "recovery_instructions": "Just started S2.P1. No work done yet. "
         "Start from beginning of S2.P1 Research Phase guide.",
         "current_step": "Reading S2.P1 guide",
-        "completed_steps": [
-            "Received handoff package",
-            "Verified epic path",
-            "Created checkpoint file",
-        ],
+        "completed_steps": list(_FIRST_STEPS),
         "next_steps": list(TASKS["S2.P1"]),
         "coordination_state": {
             "last_inbox_check": at,
@@ -62,9 +60,9 @@ def first(agent: str, session: str, feature: str, now: int) -> dict[str, Any]:
     }
 
 
-def healed(saved: dict[str, Any], agent: str, session: str, now: int) -> dict[str, Any]:
+def heal(saved: dict[str, Any], agent: str, session: str, now: int) -> dict[str, Any]:
     """A valid checkpoint: valid fields stay, missing or invalid ones get their first value."""
-    whole = first(agent, session, "-", now)
+    whole = create_first(agent, session, "-", now)
     good = {name: value for name, value in saved.items() if not _problems_of(name, value)}
     return {**whole, **good, "agent_id": agent, "agent_type": type_of(agent)}
 
@@ -75,6 +73,22 @@ def times(now: int) -> dict[str, str]:
         "last_checkpoint": clock.stamp(now),
         "next_checkpoint_expected": clock.stamp(now + CADENCE),
     }
+
+
+def progress(checkpoint: dict[str, Any]) -> tuple[int, int]:
+    """How many steps an agent has done, and how many it has named. Those that every agent begins with
+    do not count, because they are no work on its feature."""
+    done = _names(checkpoint.get("completed_steps")).difference(_FIRST_STEPS)
+    named = done | _names(checkpoint.get("next_steps"))
+    current = str(checkpoint.get("current_step") or "")
+    if current and checkpoint.get("status") != "COMPLETE":
+        # `Reading S2.P1 guide` is the step `Read S2.P1 guide`.
+        named.add(current.replace("Reading ", "Read ", 1))
+    return len(done), len(named)
+
+
+def _names(steps: Any) -> set[str]:
+    return {str(step) for step in steps} if isinstance(steps, list) else set()
 
 
 def problems(checkpoint: Any) -> list[str]:

@@ -16,8 +16,8 @@ from holdfast.fleet.rules.messages import (
     mark_read,
     merge,
     next_number,
+    put_back_unseen,
     split,
-    with_unseen,
 )
 from holdfast.fleet.rules.model import COMMS, EPIC_README, check_agent, readme_key, stem_of
 from holdfast.kernel import clock
@@ -81,7 +81,7 @@ def decide(state: CommsState, command: Any, now: int) -> Decision:
     what = command["do"]
     if what == "escalate":
         return _escalate(state, command)
-    opened = _opened(state, command)
+    opened = _open(state, command)
     if what == "open":
         return Decision(opened)
     if what == "send":
@@ -98,7 +98,7 @@ def decide(state: CommsState, command: Any, now: int) -> Decision:
     raise Usage(f"Messages cannot {what!r}.")
 
 
-def _opened(state: CommsState, command: Any) -> list[tuple[str, Any]]:
+def _open(state: CommsState, command: Any) -> list[tuple[str, Any]]:
     """The record of sender and receiver, made once. It also makes the file known, so that an existing file
     is taken in."""
     if state["sender"]:
@@ -180,7 +180,7 @@ def absorb(state: CommsState, base: CommsState, change: Change, now: int) -> lis
         return [("reinitialised", {"path": change["path"], "held": state["text"]})]
     text = merge(base["text"], state["text"], change["text"])
     familiar = change["familiar"]["text"] if change["familiar"] else ""
-    text = with_unseen(state["text"], change["text"], text, familiar)
+    text = put_back_unseen(state["text"], change["text"], text, familiar)
     if text == state["text"]:
         return []
     return [("edited_outside", {"path": change["path"], "text": text})]

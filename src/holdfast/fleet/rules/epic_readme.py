@@ -8,7 +8,7 @@ it can be repeated after an edit of another program.
 
 from __future__ import annotations
 
-from holdfast.fleet.rules.merge import joined, lines_of, newline_of
+from holdfast.fleet.rules.merge import join_lines, lines_of, newline_of
 from holdfast.fleet.rules.model import EPIC_README, readme_key, short_of
 from holdfast.fleet.rules.updates import TOLD, was_stale
 from holdfast.kernel.text import harmless, one_line
@@ -25,20 +25,20 @@ STALE_AGENTS = "Stale agents"
 DEFERRED = "Deferred to Wave 2"
 
 
-def stale(text: str, agent: str, gone: bool = False) -> str:
+def mark_stale(text: str, agent: str, gone: bool = False) -> str:
     """`Secondary-A: STALE (likely crashed)` in the area of stale agents; `gone` takes that line out,
     because the agent is back. FLEET-56, AMB-FLEET-25"""
     line = "" if gone else f"{agent}: STALE (likely crashed)"
-    return _with_line(text, STALE_AGENTS, f"{agent}: STALE", line)
+    return _set_line(text, STALE_AGENTS, f"{agent}: STALE", line)
 
 
-def deferred(text: str, agent: str, feature: str) -> str:
+def mark_deferred(text: str, agent: str, feature: str) -> str:
     """The line about a feature that waits for Wave 2."""
     line = f"{_one_line(feature)}: deferred to Wave 2 (was {agent}'s)"
-    return _with_line(text, DEFERRED, f"{_one_line(feature)}: deferred", line)
+    return _set_line(text, DEFERRED, f"{_one_line(feature)}: deferred", line)
 
 
-def progress(text: str, agent: str, lines: Sequence[str]) -> str:
+def write_progress(text: str, agent: str, lines: Sequence[str]) -> str:
     """The agent's own section, between its two marks."""
     name = short_of(agent).upper()
     begin, end = (f"<!-- {word} {name} PROGRESS -->" for word in ("BEGIN", "END"))
@@ -48,15 +48,15 @@ def progress(text: str, agent: str, lines: Sequence[str]) -> str:
     opening = _find(existing, begin)
     if opening < 0:
         section = [f"{begin}{newline}", *section, f"{end}{newline}"]
-        return joined([*_with_blank_end(existing, newline), *section], newline)
+        return join_lines([*_with_blank_end(existing, newline), *section], newline)
     closing = _find(existing, end, opening)
     if closing < 0:  # its end is unknown: the text below stays
         section.append(f"{end}{newline}")
         closing = opening + 1
-    return joined([*existing[: opening + 1], *section, *existing[closing:]], newline)
+    return join_lines([*existing[: opening + 1], *section, *existing[closing:]], newline)
 
 
-def _with_line(text: str, title: str, beginning: str, line: str) -> str:
+def _set_line(text: str, title: str, beginning: str, line: str) -> str:
     """The text with one line in the area under a heading: added, replaced, or without a line removed."""
     newline = newline_of(text)
     lines = lines_of(text)
@@ -65,7 +65,7 @@ def _with_line(text: str, title: str, beginning: str, line: str) -> str:
         if not line:
             return text
         area = [f"## {title}{newline}", newline, f"{line}{newline}"]
-        return joined([*_with_blank_end(lines, newline), *area], newline)
+        return join_lines([*_with_blank_end(lines, newline), *area], newline)
     end = next(
         (at for at in range(start + 1, len(lines)) if lines[at].startswith(("#", "<!--", "---"))),
         len(lines),
@@ -83,7 +83,7 @@ def _with_line(text: str, title: str, beginning: str, line: str) -> str:
             area = [newline, f"{line}{newline}", *area]
     if own or line:
         lines[start + 1 : end] = area
-    return joined(lines, newline)
+    return join_lines(lines, newline)
 
 
 def _is_heading(line: str, title: str) -> bool:
@@ -106,7 +106,9 @@ def _one_line(text: str) -> str:
 # Which edits follow from an update
 
 
-def of_update(state: AgentState, command: Any, checkpoint: dict[str, Any], now: int) -> list[Wish]:
+def edits_of_update(
+    state: AgentState, command: Any, checkpoint: dict[str, Any], now: int
+) -> list[Wish]:
     """The agent's own section, and the removal of its line among the stale agents once it is back."""
     wishes = [_wish(state, command, "recovered")] if was_stale(state, now) else []
     if command["do"] in TOLD:
@@ -122,7 +124,7 @@ def of_update(state: AgentState, command: Any, checkpoint: dict[str, Any], now: 
     return wishes
 
 
-def of_ending(state: AgentState, command: Any) -> list[Wish]:
+def edits_of_ending(state: AgentState, command: Any) -> list[Wish]:
     """A life that ended is not stale any more; its feature may wait for Wave 2."""
     how = command["how"].replace("_", " ")
     by = f" by {command['by']}" if command["by"] else ""

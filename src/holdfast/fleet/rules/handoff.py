@@ -29,26 +29,18 @@ if TYPE_CHECKING:
         agent: str
         feature: str
         epic: str
-        primary: str
-        takes_over: str
-        checkpoint_file: str
 
 
 RULE = "═" * 59
 CRASHED_NOTE = "Resuming work from crashed agent"  # FLEET-67
 _TAKING_OVER = ("I'm taking over ", " from crashed ")
-_LABELS = {
-    "my agent id": "agent",
-    "my assignment": "feature",
-    "epic path": "epic",
-    "primary agent id": "primary",
-    "checkpoint file": "checkpoint_file",
-}
+_LABELS = {"my agent id": "agent", "my assignment": "feature", "epic path": "epic"}
 # Seconds of one heartbeat: the checkpoint, the inbox, the STATUS file; FLEET-91.
 HEARTBEAT_SECONDS = 2 + 3 + 1
 _MINUTES = CADENCE // MINUTE
 _FILE = "agent_checkpoints/{your_agent_id}.json"
-_HEARTBEAT = f"""\
+# The step of every guide; FLEET-82..84.
+HEARTBEAT_STEP = f"""\
 ### Step X: Update Checkpoint (Every {_MINUTES} Minutes)
 
 **Set a {_MINUTES}-minute timer and update checkpoint:**
@@ -75,13 +67,11 @@ _HEARTBEAT = f"""\
 """
 
 
-def package(
-    *, epic_name: str, epic_path: str, feature: str, agent: str, primary: str = PRIMARY
-) -> str:
+def package(*, epic_name: str, epic_path: str, feature: str, agent: str) -> str:
     """The package for an agent that begins; it names no checkpoint to go on from. FLEET-75"""
     joining = [f"I'm joining as a secondary agent for epic {epic_name}."]
     stage = "S2.P1 (Feature Deep Dive - Research Phase)"
-    return _package(joining, epic_path, feature, agent, primary, stage, "Begin S2.P1 now.")
+    return _package(joining, epic_path, feature, agent, stage, "Begin S2.P1 now.")
 
 
 def takeover_package(
@@ -93,23 +83,16 @@ def takeover_package(
     checkpoint_file: str,
     stage: str,
     phase: str,
-    primary: str = PRIMARY,
 ) -> str:
     """The package for an agent that takes over from a crashed one. FLEET-67"""
     text = takeover_text(feature, crashed, checkpoint_file, stage, phase)
     begin = [*text.split("\n"), "", CRASHED_NOTE]
     name = f"{stage} ({phase_name(phase)} Phase)"
-    return _package(begin, epic_path, feature, agent, primary, name, f"Resume {stage} now.")
+    return _package(begin, epic_path, feature, agent, name, f"Resume {stage} now.")
 
 
 def _package(
-    begin: list[str],
-    epic_path: str,
-    feature: str,
-    agent: str,
-    primary: str,
-    stage: str,
-    end: str,
+    begin: list[str], epic_path: str, feature: str, agent: str, stage: str, end: str
 ) -> str:
     lines = [
         RULE,
@@ -118,7 +101,7 @@ def _package(
         "**Configuration:**",
         f"Epic Path: {epic_path}",
         f"My Assignment: {feature}",
-        f"Primary Agent ID: {primary}",
+        f"Primary Agent ID: {PRIMARY}",
         f"My Agent ID: {agent}",
         f"Starting Stage: {stage}",
         "",
@@ -156,23 +139,15 @@ def phase_name(phase: str) -> str:
 
 def parse(text: str) -> Package:
     """The fields of a pasted package, also after a chat window changed its marks and quotes."""
-    found: Package = {
-        "agent": "",
-        "feature": "",
-        "epic": "",
-        "primary": "",
-        "takes_over": "",
-        "checkpoint_file": "",
-    }
+    found: Package = {"agent": "", "feature": "", "epic": ""}
     for line in text.splitlines():
         plain = line.strip().strip(">*-•` \t").replace("**", "").replace("’", "'")
         label, colon, value = plain.partition(":")
         name = _LABELS.get(label.strip().lower())
         if colon and name and not found[name]:  # type: ignore[literal-required]
             found[name] = value.strip().strip("`").strip()  # type: ignore[literal-required]
-        feature, crashed, agent = plain.partition(_TAKING_OVER[1])
+        feature, crashed, _ = plain.partition(_TAKING_OVER[1])
         if crashed and feature.startswith(_TAKING_OVER[0]):
-            found["takes_over"] = agent.strip().rstrip(".")
             found["feature"] = found["feature"] or feature.removeprefix(_TAKING_OVER[0]).strip()
     return found
 
@@ -190,23 +165,17 @@ def resume_lines(checkpoint: Mapping[str, Any], missing: Collection[str] = ()) -
     ]
 
 
-def resume_message(
-    checkpoint: Mapping[str, Any],
-    file_notes: Mapping[str, str],
-    now: int,
-    age_minutes: int | None = None,
-) -> str:
-    """The first message of a resumed agent; FLEET-65. The default age is that of the last checkpoint."""
-    at, ago = "unknown", "unknown time ago"
+def resume_message(checkpoint: Mapping[str, Any], file_notes: Mapping[str, str], age: int) -> str:
+    """The first message of a resumed agent, whose last checkpoint is `age` minutes old; FLEET-65."""
     try:
-        instant = clock.parse(_text(checkpoint, "last_checkpoint"))
-        at = clock.stamp(instant)[11:16]
-        age = max(0, (now - instant) // clock.MINUTE) if age_minutes is None else age_minutes
+        at = clock.stamp(clock.parse(_text(checkpoint, "last_checkpoint")))[11:16]
         ago = f"{age} minutes ago"
-    except ValueError:
-        pass  # others write this file too, and some write `PAUSED`
+    except ValueError:  # others write this file too, and some write `PAUSED`
+        at, ago = "unknown", "unknown time ago"
     files = _texts(checkpoint, "files_modified")
-    state = [f"- {_shown(file, files)}: {file_notes.get(file) or 'modified'}" for file in files]
+    state = [
+        f"- {_short_name(file, files)}: {file_notes.get(file) or 'modified'}" for file in files
+    ]
     steps = _texts(checkpoint, "next_steps")
     numbered = [f"{number}. {step}" for number, step in enumerate(steps, 1)]
     phase = phase_name(_text(checkpoint, "phase"))
@@ -231,7 +200,7 @@ def resume_message(
     return "\n".join(lines) + "\n"
 
 
-def _shown(file: str, files: list[str]) -> str:
+def _short_name(file: str, files: list[str]) -> str:
     """The file's name alone, unless two files have the same name."""
     name = file.rpartition("/")[2]
     return name if sum(each.rpartition("/")[2] == name for each in files) == 1 else file
@@ -253,11 +222,6 @@ def _one_line(value: object) -> str:
     return " ".join(str(value).splitlines())
 
 
-def heartbeat_step() -> str:
-    """The step of every guide; FLEET-82..84."""
-    return _HEARTBEAT
-
-
 def transition_step(from_stage: str) -> str:
     """The last step of a stage, before the next one begins; FLEET-85."""
     to = next_stage(from_stage)
@@ -269,7 +233,7 @@ def transition_step(from_stage: str) -> str:
    - Update `phase`: "{PHASES[to]}"
    - Update `completed_steps`: Add "{from_stage} complete"
    - Update `next_steps`: {to} tasks
-   - Update `recovery_instructions`: "{recovery_at(to)}"
+   - Update `recovery_instructions`: "Resume from beginning of {to}"
 
 2. **Verify checkpoint saved:**
    ```bash
@@ -307,11 +271,6 @@ def next_stage(stage: str) -> str:
     return STAGES[STAGES.index(stage) + 1]
 
 
-def recovery_at(stage: str) -> str:
-    """The recovery instructions at the beginning of a stage."""
-    return f"Resume from beginning of {stage}"
-
-
 def guide(stage: str) -> str:
     """The part of a stage's guide about checkpoints; FLEET-24."""
     if stage not in STAGES:
@@ -326,7 +285,7 @@ def guide(stage: str) -> str:
 Also write a checkpoint when you are blocked, with the blocker in it, and before and after every
 sync point.
 
-{heartbeat_step()}
+{HEARTBEAT_STEP}
 {last}"""
 
 

@@ -10,7 +10,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal
 
-    ByClock = Literal["ACTIVE", "WARNING", "STALE"]
     Liveness = Literal["ACTIVE", "WARNING", "STALE", "COMPLETE"]
 
 
@@ -37,8 +36,10 @@ def age_minutes(last_checkpoint_ms: int, now_ms: int) -> int:
     return (now_ms - last_checkpoint_ms) // MINUTE if now_ms > last_checkpoint_ms else 0
 
 
-def by_clock(age: int, inclusive: bool = False) -> ByClock:
-    """The liveness by the age in minutes alone."""
+def liveness(age: int, status: str, inclusive: bool = False) -> Liveness:
+    """The liveness by the age in minutes and the status: a complete agent is never stale. AMB-FLEET-04"""
+    if status == "COMPLETE":
+        return "COMPLETE"
     if inclusive:
         age += 1  # `30 or more` of whole minutes is `more than 30` of one minute later
     if age <= WARNING_AFTER:
@@ -46,15 +47,9 @@ def by_clock(age: int, inclusive: bool = False) -> ByClock:
     return "STALE" if age > STALE_AFTER else "WARNING"
 
 
-def liveness(age: int, status: str, inclusive: bool = False) -> Liveness:
-    """The liveness by age and status: a complete agent is never stale. AMB-FLEET-04"""
-    return "COMPLETE" if status == "COMPLETE" else by_clock(age, inclusive)
-
-
-def line(agent: str, age: int, status: str = "", inclusive: bool = False) -> str:
+def line(agent: str, said: str, age: int) -> str:
     """The line of the protocol's scan about an agent; FLEET-47. A complete agent has its age too, and has
     not crashed."""
-    said = liveness(age, status, inclusive)
     if said == "COMPLETE":
         return f"✅ {agent}: COMPLETE ({age} min ago)"
     if said == "STALE":

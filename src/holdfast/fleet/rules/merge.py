@@ -20,19 +20,19 @@ def newline_of(text: str) -> str:
     return "\r\n" if first.endswith("\r") else "\n"
 
 
-def joined(lines: Sequence[str], newline: str = "\n") -> str:
+def join_lines(lines: Sequence[str], newline: str = "\n") -> str:
     """Join lines; a line without an end gets one unless it is the last."""
     ended = [line if line.endswith("\n") else line + newline for line in lines[:-1]]
     return "".join([*ended, *lines[-1:]])
 
 
-def merged(base: str, ours: str, theirs: str) -> str:
+def merge_lines(base: str, ours: str, theirs: str) -> str:
     """Both sides' changes to a text. Where both changed the same lines, both stay, ours first."""
     if theirs in (base, ours):
         return ours
     if ours == base:
         return theirs
-    return joined(_merge(lines_of(base), lines_of(ours), lines_of(theirs)), newline_of(theirs))
+    return join_lines(_merge(lines_of(base), lines_of(ours), lines_of(theirs)), newline_of(theirs))
 
 
 def _merge(base: list[str], ours: list[str], theirs: list[str]) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.fleet.rules.merge import merged as merge_lines
+from holdfast.fleet.rules.merge import merge_lines
 from holdfast.fleet.rules.model import CADENCE, STALE_AFTER, WARNING_AFTER, short_of
 from holdfast.fleet.rules.model import UNREAD as UNREAD
 from holdfast.kernel import clock
@@ -198,16 +198,16 @@ def merge(base: str, ours: str, theirs: str) -> str:
         return theirs
     above, blocks = zip(*(split(text) for text in (base, ours, theirs)), strict=True)
     shared = {heading for each in blocks for heading in _more_than_once(each)}
-    kept = _merged_blocks(*(_keyed(each, shared) for each in blocks))
+    kept = _merge_blocks(*(_key_blocks(each, shared) for each in blocks))
     if not kept:
         return merge_lines(*above)
     lasts = [each[-1] for each in blocks[1:] if each]
     pieces = [merge_lines(*map(_without_placeholder, above)), *kept]
-    spaced = [_ended(piece, apart=piece in lasts) for piece in pieces[:-1]]
+    spaced = [_end_piece(piece, apart=piece in lasts) for piece in pieces[:-1]]
     return "".join(spaced) + pieces[-1]
 
 
-def with_unseen(known: str, theirs: str, text: str, familiar: str = "") -> str:
+def put_back_unseen(known: str, theirs: str, text: str, familiar: str = "") -> str:
     """The text, with the unread messages put back that the author of `theirs` has not seen.
 
     A shell that read the file before a message came in writes the file back without that message, and with
@@ -255,7 +255,7 @@ def _without_placeholder(above: str) -> str:
     return above.replace(f"{NO_MESSAGES}\n", "", 1)
 
 
-def _ended(piece: str, *, apart: bool) -> str:
+def _end_piece(piece: str, *, apart: bool) -> str:
     """A piece that another one follows; the last one of a file had no blank line below."""
     if not piece:
         return piece
@@ -272,7 +272,7 @@ def _more_than_once(blocks: list[str]) -> set[str]:
     return twice
 
 
-def _keyed(blocks: list[str], shared: set[str]) -> dict[Key, str]:
+def _key_blocks(blocks: list[str], shared: set[str]) -> dict[Key, str]:
     """The messages by their headings, and by their subjects where two have the same heading."""
     seen: dict[str, int] = {}
     keyed: dict[Key, str] = {}
@@ -293,7 +293,7 @@ def _all_read(text: str) -> str:
     return text.replace(UNREAD, READ)
 
 
-def _merged_blocks(base: dict[Key, str], ours: dict[Key, str], theirs: dict[Key, str]) -> list[str]:
+def _merge_blocks(base: dict[Key, str], ours: dict[Key, str], theirs: dict[Key, str]) -> list[str]:
     keys: list[Key | None] = []
     result: list[str] = []
     new = [block for key, block in theirs.items() if key not in base]
@@ -305,7 +305,7 @@ def _merged_blocks(base: dict[Key, str], ours: dict[Key, str], theirs: dict[Key,
             continue  # it is whole now
         if other is not None and (before is not None or _grew(mine, other) or _grew(other, mine)):
             keys.append(key)
-            result.append(_merged_block(before or "", mine, other))
+            result.append(_merge_block(before or "", mine, other))
         else:
             keys.append(None if other is not None else key)
             result.append(mine)
@@ -320,7 +320,7 @@ def _merged_blocks(base: dict[Key, str], ours: dict[Key, str], theirs: dict[Key,
     return result
 
 
-def _merged_block(base: str, ours: str, theirs: str) -> str:
+def _merge_block(base: str, ours: str, theirs: str) -> str:
     """One message that both sides may have changed; a message that one side read is read."""
     if theirs in (base, ours):
         return ours

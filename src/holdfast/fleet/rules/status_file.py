@@ -9,31 +9,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-NAME = "STATUS"
-KEYS = (
-    "STAGE",
-    "PHASE",
-    "AGENT",
-    "AGENT_ID",
-    "UPDATED",
-    "STATUS",
-    "BLOCKERS",
-    "NEXT_ACTION",
-    "READY_FOR_SYNC",
-    "ESTIMATED_COMPLETION",
-)
 NO_BLOCKERS = "none"
 UNKNOWN = "unknown"
 
 
-def render(
-    checkpoint: Mapping[str, Any], ready_for_sync: bool, *, estimated_completion: str = ""
-) -> str:
+def render(checkpoint: Mapping[str, Any], ready_for_sync: bool) -> str:
     """The file for a checkpoint. `AGENT_ID` is the session's id."""
     values = _values(checkpoint, ready_for_sync)
-    if estimated_completion:
-        values["ESTIMATED_COMPLETION"] = estimated_completion
-    return "".join(f"{key}: {values[key]}".rstrip() + "\n" for key in KEYS)
+    return "".join(f"{key}: {value}".rstrip() + "\n" for key, value in values.items())
 
 
 def gist(checkpoint: Mapping[str, Any], ready_for_sync: bool) -> dict[str, str]:

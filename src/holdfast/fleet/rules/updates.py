@@ -17,20 +17,10 @@ from holdfast.kernel.errors import Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any, Literal, TypedDict
+    from collections.abc import Sequence
+    from typing import Any
 
-    from holdfast.fleet.rules.model import AgentState, Arrival
-
-    class Standing(TypedDict):
-        """`waited` is in milliseconds; `soft` and `hard` say which limit it has reached."""
-
-        state: Literal["WAITING", "COMPLETE"]
-        missing: list[str]
-        waited: int
-        soft: bool
-        hard: bool
-
+    from holdfast.fleet.rules.model import AgentState
 
 # The updates that change the agent's section of EPIC_README.md; a heartbeat does not.
 TOLD = ("start", "resume", "phase", "block", "unblock", "complete")
@@ -47,10 +37,10 @@ def body_of(state: AgentState, command: Any, now: int) -> dict[str, Any]:
             f"The feature of {state['agent']} is not known any more.",
             hint=f"Say it: holdfast agent resume {state['agent']} --feature NAME",
         )
-    after = file.healed(before, state["agent"], session, now)
+    after = file.heal(before, state["agent"], session, now)
     after.update(session_id=session, **command.get("set", {}))
     for name in ("completed_steps", "files_modified"):
-        after[name] = joined(after.get(name), command.get(name, []))
+        after[name] = add_new(after.get(name), command.get(name, []))
     if command.get("committed"):
         after["files_modified"] = list(command.get("files_modified", []))
     body: dict[str, Any] = _CHANGES[command["do"]](state, after, command, now)
@@ -68,7 +58,7 @@ def body_of(state: AgentState, command: Any, now: int) -> dict[str, Any]:
     return body
 
 
-def with_backup(known: Sequence[str], name: str) -> list[str]:
+def add_backup(known: Sequence[str], name: str) -> list[str]:
     """The last backups in the order of writing, twice as many as are kept: of one that could not be removed
     it stays known that it is old."""
     others = [each for each in known if each != name]
@@ -89,11 +79,10 @@ def was_stale(state: AgentState, now: int) -> bool:
     return (now - last) // clock.MINUTE > STALE_AFTER
 
 
-def joined(known: Any, more: list[str]) -> list[str]:
+def add_new(known: Any, more: list[str]) -> list[str]:
     """A list that only grows, each entry once; FLEET-17, AMB-FLEET-14."""
-    joined = list(known) if isinstance(known, list) else []
-    joined += [each for each in dict.fromkeys(more) if each not in joined]
-    return joined
+    present = list(known) if isinstance(known, list) else []
+    return [*present, *(each for each in dict.fromkeys(more) if each not in present)]
 
 
 def _refuse_step_back(before: dict[str, Any], after: dict[str, Any]) -> None:
@@ -148,7 +137,7 @@ def _block(state: AgentState, after: dict[str, Any], command: Any, now: int) -> 
     if not command["blocker"].strip():
         raise Usage("A blocker needs a text.", hint="Say what keeps the agent from working.")
     after["status"] = "BLOCKED"
-    after["blockers"] = joined(after.get("blockers"), [command["blocker"]])
+    after["blockers"] = add_new(after.get("blockers"), [command["blocker"]])
     return {}
 
 
@@ -177,7 +166,7 @@ def _phase(state: AgentState, after: dict[str, Any], command: Any, now: int) -> 
         return {}
     after["stage"] = stage
     after["phase"] = PHASES[stage]
-    after["completed_steps"] = joined(after["completed_steps"], [f"{before} complete"])
+    after["completed_steps"] = add_new(after["completed_steps"], [f"{before} complete"])
     after["next_steps"] = command.get("next_steps") or list(TASKS[stage])
     after["recovery_instructions"] = f"Resume from beginning of {stage}"
     after["current_step"] = command.get("step") or f"Reading {stage} guide"
@@ -194,7 +183,7 @@ def _complete(state: AgentState, after: dict[str, Any], command: Any, now: int) 
         can_resume=False,
         blockers=[],
         next_steps=[],
-        completed_steps=joined(after["completed_steps"], ["S2.P3 complete"]),
+        completed_steps=add_new(after["completed_steps"], ["S2.P3 complete"]),
     )
     return {"ready_for_sync": True}
 
@@ -219,7 +208,7 @@ def _leave(state: AgentState, after: dict[str, Any], command: Any, now: int) -> 
     if after.get("status") == "WAITING":
         after["status"] = "IN_PROGRESS"
     step = f"Sync {state['sync']['point']} complete"
-    after["completed_steps"] = joined(after["completed_steps"], [step])
+    after["completed_steps"] = add_new(after["completed_steps"], [step])
     return {"sync": None, "ready_for_sync": False}
 
 
@@ -244,7 +233,7 @@ def apply(state: AgentState, kind: str, body: Any) -> AgentState:
     if body["life"] and state["life"] is not None:
         updated["life"] = {**state["life"], **body["life"]}
     if "backup" in body:
-        updated["backups"] = with_backup(state.get("backups", []), body["backup"])
+        updated["backups"] = add_backup(state.get("backups", []), body["backup"])
     if "file_notes" in body:
         updated["file_notes"] = {**state["file_notes"], **body["file_notes"]}
     if "sync" in body:
@@ -252,30 +241,3 @@ def apply(state: AgentState, kind: str, body: Any) -> AgentState:
     if "ready_for_sync" in body:
         updated["ready_for_sync"] = body["ready_for_sync"]
     return updated
-
-
-def standing(point: str, arrivals: Mapping[str, Arrival | None], now: int) -> Standing:
-    """Which agents are missing at a sync point, and how long the first one has waited: until now, or until
-    the last one arrived. An agent that waits at another point is missing."""
-    if point not in SYNC_POINTS:
-        raise Usage(
-            f"There is no sync point {point!r}.", hint=f"Known are: {', '.join(SYNC_POINTS)}."
-        )
-    there = {
-        agent: arrival
-        for agent, arrival in arrivals.items()
-        if arrival is not None and arrival["point"] == point
-    }
-    missing = [agent for agent in arrivals if agent not in there]
-    times = [clock.parse(arrival["at"]) for arrival in there.values()]
-    until = now if missing else max(times, default=now)
-    waited = max(0, until - min(times, default=until))
-    complete = bool(there) and not missing
-    soft, hard = SYNC_POINTS[point]
-    return {
-        "state": "COMPLETE" if complete else "WAITING",
-        "missing": missing,
-        "waited": waited,
-        "soft": not complete and waited >= soft,
-        "hard": not complete and waited >= hard,
-    }

@@ -6,7 +6,13 @@ from __future__ import annotations
 from holdfast.kernel import canonical_json, clock, conflicts
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.text import without_nul
-from holdfast.loop.rules.checkpoint import checkpoint_of, checkpoints_of, current_step, loop_of
+from holdfast.loop.rules.checkpoint import (
+    checkpoint_of,
+    checkpoints_of,
+    current_step,
+    loop_of,
+    step_named,
+)
 from holdfast.loop.rules.model import (
     ACTIVE,
     BLOCKED,
@@ -23,7 +29,6 @@ from holdfast.loop.rules.model import (
     PLAN,
     RESOLVED,
 )
-from holdfast.loop.rules.transitions import step_named
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

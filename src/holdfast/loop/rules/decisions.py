@@ -24,9 +24,12 @@ from holdfast.loop.rules.checkpoint import (
     checkpoint_of,
     counted,
     current_step,
+    following_step,
     loop_of,
+    refuse_illegal,
     status_of,
     waiting_for,
+    way_on,
 )
 from holdfast.loop.rules.model import (
     BLOCKED,
@@ -49,7 +52,6 @@ from holdfast.loop.rules.model import (
     SKIPPED,
 )
 from holdfast.loop.rules.tasks import key_of, same_task
-from holdfast.loop.rules.transitions import following_step, refuse_illegal, way_on
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

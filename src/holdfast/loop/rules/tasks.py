@@ -60,11 +60,11 @@ def tasks_of(plan: str) -> list[TrackTask]:
 
     named: list[TrackTask] = []
     unnamed: list[tuple[int, TrackTask]] = []
-    for _, line in _unfenced(plan):
+    for _, line in _lines_outside_code(plan):
         box = re.match(_BOX, line)
         if box is None:
             continue
-        text = _uncommented(box["text"])
+        text = _strip_comments(box["text"])
         mark = box["mark"].lower()
         name = re.match(_NAMED, text)
         if name is not None:
@@ -73,9 +73,9 @@ def tasks_of(plan: str) -> list[TrackTask]:
         elif text:
             unnamed.append((len(box["indent"]), {"id": text[:80], "title": text, "mark": mark}))
     if named:
-        return _unique(named)
+        return _number_duplicates(named)
     outermost = min((indent for indent, _ in unnamed), default=0)
-    return _unique([task for indent, task in unnamed if indent == outermost])
+    return _number_duplicates([task for indent, task in unnamed if indent == outermost])
 
 
 def unread(plan: str) -> list[UnreadLine]:
@@ -86,14 +86,14 @@ def unread(plan: str) -> list[UnreadLine]:
     found: list[UnreadLine] = []
     unnamed: list[tuple[int, UnreadLine]] = []
     indents: list[int] = []
-    for number, line in _unfenced(plan):
+    for number, line in _lines_outside_code(plan):
         box = re.match(_BOX, line)
         if box is None:
             if re.match(_ALMOST, line):
                 found.append({"line": number, "text": line.strip(), "meant": True})
-        elif re.match(_NAMED, _uncommented(box["text"])):
+        elif re.match(_NAMED, _strip_comments(box["text"])):
             indents.append(len(box["indent"]))
-        elif _uncommented(box["text"]) and box["mark"].lower() != DONE:
+        elif _strip_comments(box["text"]) and box["mark"].lower() != DONE:
             meant = re.match(r"\**task\b", box["text"], re.IGNORECASE) is not None
             one: UnreadLine = {"line": number, "text": line.strip(), "meant": meant}
             unnamed.append((len(box["indent"]), one))
@@ -102,7 +102,7 @@ def unread(plan: str) -> list[UnreadLine]:
     return sorted(found, key=lambda one: one["line"])
 
 
-def _unfenced(plan: str) -> Iterator[tuple[int, str]]:
+def _lines_outside_code(plan: str) -> Iterator[tuple[int, str]]:
     """The lines outside of code, with their numbers."""
     fenced = False
     for number, line in enumerate(plan.splitlines(), 1):
@@ -112,13 +112,13 @@ def _unfenced(plan: str) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
-def _uncommented(text: str) -> str:
+def _strip_comments(text: str) -> str:
     import re
 
     return re.sub(r"\s*<!--.*?-->\s*", " ", text).strip()
 
 
-def _unique(tasks: list[TrackTask]) -> list[TrackTask]:
+def _number_duplicates(tasks: list[TrackTask]) -> list[TrackTask]:
     """Two tasks with one id are two tasks."""
     seen: dict[str, int] = {}
     for task in tasks:
@@ -147,7 +147,7 @@ def remaining(tasks: Sequence[TrackTask], checkpoint: Mapping[str, Any]) -> list
     return [task for task in tasks if key_of(task["id"]) not in done]
 
 
-def accounted(tasks: Sequence[TrackTask], checkpoint: Mapping[str, Any]) -> tuple[list[str], int]:
+def count_tasks(tasks: Sequence[TrackTask], checkpoint: Mapping[str, Any]) -> tuple[list[str], int]:
     """The tasks of a plan that are done, and how many there are in all. What is done and no longer in
     the plan still counts."""
     left = remaining(tasks, checkpoint)

@@ -18,8 +18,7 @@ from holdfast.loop.commands import (
     TaskRequest,
 )
 from holdfast.loop.rules import orchestrator
-from holdfast.loop.rules.checkpoint import current_step
-from holdfast.loop.rules.transitions import step_named
+from holdfast.loop.rules.checkpoint import current_step, step_named
 from holdfast.loop.track import Track, chosen, find_next_task
 from holdfast.mcp.call import ToolAnswer, ToolCall, needed
 

@@ -32,7 +32,14 @@ from holdfast.loop.commands import (
     summarize,
 )
 from holdfast.loop.rules import orchestrator
-from holdfast.loop.rules.checkpoint import checkpoint_of, counted, current_step, said, status_of
+from holdfast.loop.rules.checkpoint import (
+    checkpoint_of,
+    counted,
+    current_step,
+    said,
+    status_of,
+    step_named,
+)
 from holdfast.loop.rules.model import (
     BLOCKED,
     COMPLETE,
@@ -42,7 +49,6 @@ from holdfast.loop.rules.model import (
     PASSED,
     TRACKS,
 )
-from holdfast.loop.rules.transitions import step_named
 from holdfast.loop.track import Track, chosen, listing
 
 if TYPE_CHECKING:

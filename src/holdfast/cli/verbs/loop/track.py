@@ -51,6 +51,7 @@ from holdfast.loop.rules.checkpoint import (
     problems,
     said,
     status_of,
+    upcoming_step,
 )
 from holdfast.loop.rules.decisions import cycles_of, limit_of
 from holdfast.loop.rules.model import (
@@ -67,7 +68,6 @@ from holdfast.loop.rules.model import (
 )
 from holdfast.loop.rules.orchestrator import command_of, resume_from
 from holdfast.loop.rules.tasks import remaining
-from holdfast.loop.rules.transitions import upcoming_step
 from holdfast.loop.runner import Run
 from holdfast.loop.track import Track, find_next_task
 
