@@ -50,7 +50,10 @@ def examine(workspace: Workspace, now: int, *, fix: bool = False) -> list[Check]
     checks.append(strange)
     records = journal.check_records(workspace, now, fix=fix) if workspace.exists() else []
     checks += records
-    if records and records[-1]["status"] != "problem":
+    is_readable = not records or records[-1]["status"] != "problem"
+    if is_readable:
+        checks.append(journal.check_writable(workspace))
+    if records and is_readable:
         checks.append(journal.check_purge(workspace, now, fix))
         checks.append(journal.check_lost(workspace, now, fix))
         checks.append(work_tree.check_views(workspace, now, fix))

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import pwd
+import tempfile
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal, TypedDict
@@ -28,3 +32,34 @@ def new_check(
 ) -> Check:
     """A check that found nothing wrong, unless `status` says so."""
     return {"id": id, "status": status, "what": what, "why": why, "fix": fix, "fixed": fixed}
+
+
+def who_can_open(path: str) -> str:
+    """Who must change what, so that this process can write a file or folder; empty if it can. What does not
+    exist yet is made in the nearest folder that does."""
+    while not os.path.exists(path):
+        path = os.path.dirname(path)
+    if _can_write(path):
+        return ""
+    if os.statvfs(path).f_flag & os.ST_RDONLY:
+        return (
+            f"{path} is on a file system that is mounted read-only. The administrator of this machine, or "
+            "of the sandbox around this process, makes it writable."
+        )
+    owner = os.stat(path).st_uid
+    try:
+        name = pwd.getpwuid(owner).pw_name
+    except KeyError:
+        name = str(owner)
+    return f"The user {name}, who owns {path}, makes it writable for this user."
+
+
+def _can_write(path: str) -> bool:
+    if not os.path.isdir(path):
+        return os.access(path, os.W_OK)
+    try:
+        # Some sandboxes refuse a write that `os.access` allows.
+        tempfile.TemporaryFile(dir=path).close()
+    except OSError:
+        return False
+    return True

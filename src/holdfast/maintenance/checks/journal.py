@@ -17,7 +17,7 @@ from holdfast.kernel.views import quarantine
 from holdfast.kernel.workspace import worktrees
 from holdfast.maintenance import purge
 from holdfast.maintenance.backup import describe, salvage
-from holdfast.maintenance.checks import new_check
+from holdfast.maintenance.checks import new_check, who_can_open
 from holdfast.maintenance.gc import leftovers
 from holdfast.remote import facts
 from holdfast.remote.identity import name_of
@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 UNFINISHED_AGE = clock.HOUR
 # What `--fix` does about a damaged file: no copy is needed, and the damaged file is kept.
 SALVAGE = "holdfast doctor --fix"
+GRANT = (
+    "The administrator of the database lets this role append: `holdfast admin grant ROLE` prints the "
+    "statements. If the server is a copy that follows another, HOLDFAST_URL must name that one."
+)
 
 
 def check_sqlite() -> Check:
@@ -97,15 +101,7 @@ def _guarded(check: Callable[[Workspace], Check], workspace: Workspace) -> Check
 
 
 def _journal_opens(workspace: Workspace) -> Check:
-    journal = workspace.journal
-    if journal.read_only:
-        return new_check(
-            "journal",
-            f"{journal.place} is read-only here.",
-            status="warning",
-            why="Commands are left in the inbox for the next process that can write.",
-        )
-    return new_check("journal", f"{journal.place}")
+    return new_check("journal", workspace.journal.place)
 
 
 def _salvaged(workspace: Workspace, now: int) -> Check:
@@ -150,6 +146,30 @@ def _chains(workspace: Workspace) -> Check:
     return new_check(
         "chains", f"{sum(found['records'] for found in findings)} records, hashes right"
     )
+
+
+def check_writable(workspace: Workspace) -> Check:
+    """Whether this process can add records. If not, what becomes of them, and who must change what."""
+    if workspace.url:
+        place, who = workspace.journal.place, GRANT if workspace.journal.read_only else ""
+    else:
+        place = workspace.journal_path
+        files = (workspace.home, place, f"{place}-wal", os.path.join(workspace.home, lock.FILE))
+        who = next(filter(None, map(who_can_open, files)), "")
+    if not who:
+        return new_check("writable", "Records can be written")
+    inbox = os.path.join(workspace.tool_folder, "inbox")
+    if who_can_open(inbox):
+        why = (
+            f"Nothing is recorded, and nothing can wait in {inbox}. Commands that write end with exit "
+            "code 75. Hooks let their client go on, and what they would record is lost."
+        )
+    else:
+        why = (
+            f"Nothing is recorded. Notes and the checkpoints of hooks wait in {inbox}, and the next command "
+            "that can write records them. Others, such as `holdfast agent start`, end with exit code 75."
+        )
+    return new_check("writable", f"{place} is read-only here.", status="problem", why=why, fix=who)
 
 
 def check_purge(workspace: Workspace, now: int, fix: bool) -> Check:

@@ -21,7 +21,7 @@ from holdfast.kernel.views.exchange import is_supported
 from holdfast.kernel.views.files import content_digest, identity_of, target_of
 from holdfast.kernel.workspace import TOOL_FOLDER, worktrees
 from holdfast.maintenance import conflicts
-from holdfast.maintenance.checks import new_check
+from holdfast.maintenance.checks import new_check, who_can_open
 from holdfast.streams import open_writer, rules_of
 
 TYPE_CHECKING = False
@@ -262,9 +262,10 @@ def check_exchange(workspace: Workspace) -> Check:
         return new_check(
             "exchange",
             f"{workspace.tool_folder} cannot be written: {error.strerror}.",
-            status="warning",
-            why="No view can be written in this worktree.",
-            fix="Make the folder writable for this user.",
+            status="problem",
+            why="Files such as .ccc-progress.md do not show what was recorded since. A process that cannot "
+            "write the journal has no inbox here, and its records are lost.",
+            fix=who_can_open(workspace.tool_folder),
         )
     if supported:
         return new_check("exchange", "Edits that race with us are kept")
