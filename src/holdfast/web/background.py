@@ -16,6 +16,7 @@ from holdfast.kernel.commit import take_in
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import worktrees
 from holdfast.maintenance import doctor
+from holdfast.maintenance.checks import Check, fail
 from holdfast.session.session_list import list_sessions
 from holdfast.session.spending import account
 from holdfast.session.usage_limits import list_limited
@@ -24,7 +25,6 @@ from holdfast.web.session_reader import CostReader, SessionReader, SessionView
 from holdfast.web.workspaces import ServedWorkspace, Site, opened_to_read
 
 if TYPE_CHECKING:
-    from holdfast.maintenance.checks import Check
     from holdfast.session.spending import SessionCosts
 
 MEASURE_SECONDS = 3.0
@@ -315,10 +315,7 @@ class Examination:
                 checks = doctor.examine(workspace, clock.now())
         except (HoldfastError, OSError) as error:
             said = getattr(error, "message", str(error))
-            hint = getattr(error, "hint", "")
-            checks = [
-                {"id": "workspace", "status": "problem", "what": said, "why": "", "fix": hint, "fixed": ""}
-            ]  # fmt: skip
+            checks = [fail("workspace", said, why="", fix=getattr(error, "hint", ""))]
         finally:
             ended = time.monotonic()
             self._newest = DoctorResult(checks, clock.stamp(clock.now()), ended - began, ended)

@@ -5,33 +5,31 @@ from __future__ import annotations
 import os
 import pwd
 import tempfile
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Literal, TypedDict
-
-    class Check(TypedDict):
-        """One check. `fixed` says what `--fix` did about it."""
-
-        id: str
-        status: Literal["ok", "warning", "problem"]
-        what: str
-        why: str
-        fix: str
-        fixed: str
+from typing import Literal, TypedDict
 
 
-def new_check(
-    id: str,
-    what: str,
-    *,
-    status: Literal["ok", "warning", "problem"] = "ok",
-    why: str = "",
-    fix: str = "",
-    fixed: str = "",
-) -> Check:
-    """A check that found nothing wrong, unless `status` says so."""
-    return {"id": id, "status": status, "what": what, "why": why, "fix": fix, "fixed": fixed}
+class Check(TypedDict):
+    """One check. `fixed` says what `--fix` did about it."""
+
+    id: str
+    status: Literal["ok", "warning", "problem"]
+    what: str
+    why: str
+    fix: str
+    fixed: str
+
+
+def accept(id: str, what: str, *, why: str = "", fixed: str = "") -> Check:
+    """A check that found nothing wrong, or nothing any more."""
+    return {"id": id, "status": "ok", "what": what, "why": why, "fix": "", "fixed": fixed}
+
+
+def warn(id: str, what: str, *, why: str, fix: str = "", fixed: str = "") -> Check:
+    return {"id": id, "status": "warning", "what": what, "why": why, "fix": fix, "fixed": fixed}
+
+
+def fail(id: str, what: str, *, why: str, fix: str = "") -> Check:
+    return {"id": id, "status": "problem", "what": what, "why": why, "fix": fix, "fixed": ""}
 
 
 def who_can_open(path: str) -> str:
