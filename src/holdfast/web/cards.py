@@ -117,7 +117,7 @@ def agents(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Iterator[C
                 "worktree": (entry["worktree"] or entry["home"]) if here else "",
                 "machine": entry["machine"],
                 "elsewhere": not here,
-                "figures": spent.data(),
+                "figures": spent._asdict(),
                 "choices": _choices(entry),
                 "epic": epic.folder,
                 "feature": entry["feature"],
@@ -190,7 +190,7 @@ def work_sessions(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Ite
             "seen_at": seen_at,
             "worktree": last["world"]["worktree"],
             "branch": last["world"]["branch"] or "",
-            "figures": meter.figures(place.root, session=state["session"]).data(),
+            "figures": meter.figures(place.root, session=state["session"])._asdict(),
             "next": f"holdfast resume --session {state['session'][:8]}",
         }
 

@@ -128,7 +128,7 @@ def _place(place: ServedWorkspace, now: int, meter: SpendingMeter) -> dict[str, 
             found["is_new"] = True
             found["found"] = meter.found(place.root)
     except (HoldfastError, OSError) as error:
-        found["problem"] = getattr(error, "message", str(error))
+        found["problem"] = str(error)
         found["hint"] = getattr(error, "hint", "")
     return found
 

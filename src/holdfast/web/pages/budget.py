@@ -68,7 +68,7 @@ def _place(place: ServedWorkspace, before: int | None, *, alone: bool) -> dict[s
         return {
             **found,
             "away": not isinstance(error, HoldfastError) or is_away(error),
-            "problem": getattr(error, "message", str(error)),
+            "problem": str(error),
             "hint": getattr(error, "hint", ""),
         }
 

@@ -30,7 +30,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter)
             place.look()
             agents += cards.agents(place, now, meter)
         except (HoldfastError, OSError) as error:
-            away.append({"workspace": place.key, "problem": getattr(error, "message", str(error))})
+            away.append({"workspace": place.key, "problem": str(error)})
     counts = {word: sum(one["word"] == word for one in agents) for word in LOUDEST}
     wanted = words.get("q", "").casefold().split()
     verdict = words.get("verdict", "")

@@ -44,7 +44,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter)
         except (HoldfastError, OSError) as error:
             if wanted:
                 raise
-            away.append({"workspace": place.key, "problem": getattr(error, "message", str(error))})
+            away.append({"workspace": place.key, "problem": str(error)})
     shown, older = _merged(looks)
     texts: dict[str, str] = {}
     for key in looks:

@@ -13,8 +13,8 @@ from holdfast.session import resume, sessions
 from holdfast.session.rules import session as rules
 from holdfast.session.rules.model import UNKNOWN_ISSUE
 from holdfast.web import figures
+from holdfast.web.readers import find_unrecorded
 from holdfast.web.record_text import number, stretch, tail
-from holdfast.web.session_reader import find_unrecorded
 
 if TYPE_CHECKING:
     from holdfast.clients.discovery import FoundSession
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.rules.model import SessionState
     from holdfast.web.background import SpendingMeter
-    from holdfast.web.session_reader import SessionView
+    from holdfast.web.readers import SessionView
     from holdfast.web.workspaces import ServedWorkspace, Site
 
 MOST_TASKS = 60
@@ -53,7 +53,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter)
         "checkpoints": [_checkpoint(one) for one in recent if one["kind"] == "captured"][::-1][:40],
         "name": _name(state),
         "story": _story(state),
-        "spent": meter.figures(place.root, session=state["session"]).data(),
+        "spent": meter.figures(place.root, session=state["session"])._asdict(),
         "work": figures.bars(_work(recent, state), now),
         "handoff": _handoff(workspace, state, now),
         **_course(view),
@@ -87,7 +87,7 @@ def _unrecorded(
         "session": state,
         "name": _name(state),
         "story": _story(state),
-        "spent": meter.figures(place.root, session=session).data(),
+        "spent": meter.figures(place.root, session=session)._asdict(),
         "handoff": handoff,
         **_course(view),
         "is_reading": view is None,

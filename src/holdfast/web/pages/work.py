@@ -48,7 +48,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter)
                 rows[kind] += found
                 more[kind] += left
         except (HoldfastError, OSError) as error:
-            away.append({"workspace": place.key, "problem": getattr(error, "message", str(error))})
+            away.append({"workspace": place.key, "problem": str(error)})
     for kind, found in rows.items():
         found.sort(key=lambda row: row["at"], reverse=True)
         more[kind] += max(0, len(found) - MOST)
