@@ -14,7 +14,7 @@ from holdfast.session.rules import session as rules
 from holdfast.session.rules.model import UNKNOWN_ISSUE
 from holdfast.web import figures
 from holdfast.web.readers import find_unrecorded
-from holdfast.web.record_text import number, stretch, tail
+from holdfast.web.record_text import read_last, show_records
 
 if TYPE_CHECKING:
     from holdfast.clients.discovery import FoundSession
@@ -22,27 +22,28 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.rules.model import SessionState
     from holdfast.web.background import SpendingMeter
+    from holdfast.web.pages import PageContext
     from holdfast.web.readers import SessionView
-    from holdfast.web.workspaces import ServedWorkspace, Site
+    from holdfast.web.workspaces import ServedWorkspace
 
 MOST_TASKS = 60
 MOST_EVENTS, MOST_FILES = 60, 12
 LOOKED_BACK = 400
 
 
-def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter) -> dict[str, Any]:
-    place = site.place(words["workspace"])
+def gather(page: PageContext) -> dict[str, Any]:
+    place = page.place
     workspace = place.workspace
     try:
-        state = find(workspace, words["id"])
+        state = find(workspace, page.words["id"])
     except NotFound:
-        found = find_unrecorded(workspace, sessions.check_id(words["id"]))
+        found = find_unrecorded(workspace, sessions.check_id(page.words["id"]))
         if found is None:
             raise
-        return _unrecorded(place, found, meter)
-    view = meter.session(place.root, state["session"], recorded=True)
+        return _unrecorded(place, found, page.meter)
+    view = page.meter.session(place.root, state["session"], recorded=True)
     stream = rules.stream_of(state["session"])
-    recent = tail(workspace.journal, stream, LOOKED_BACK)
+    recent = read_last(workspace, stream, LOOKED_BACK)
     completed = state["progress"]["completed"]
     return {
         "workspace": place.key,
@@ -53,13 +54,13 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter)
         "checkpoints": [_checkpoint(one) for one in recent if one["kind"] == "captured"][::-1][:40],
         "name": _name(state),
         "story": _story(state),
-        "spent": meter.figures(place.root, session=state["session"])._asdict(),
-        "work": figures.bars(_work(recent, state), now),
-        "handoff": _handoff(workspace, state, now),
+        "spent": page.meter.figures(place.root, session=state["session"])._asdict(),
+        "work": figures.bars(_work(recent, state), page.now),
+        "handoff": _handoff(workspace, state, page.now),
         **_course(view),
         "is_reading": False,
         "next": f"holdfast resume --session {state['session'][:8]}",
-        "timeline": stretch(workspace.journal, place.key, stream, number(words, "before")),
+        "timeline": show_records(place, stream, page.number("before")),
     }
 
 
