@@ -20,7 +20,12 @@ from holdfast.kernel.rules import Decision
 from holdfast.kernel.state import SALVAGED, fold
 from holdfast.kernel.text import plural
 from holdfast.kernel.trust import adopt
-from holdfast.maintenance.history import find_decisions, require_journal, require_person
+from holdfast.maintenance.history import (
+    find_decisions,
+    read_journal,
+    require_journal,
+    require_person,
+)
 from holdfast.remote.move import copy_to_file
 from holdfast.streams import open_writer, rules_of
 from holdfast.version import __version__
@@ -142,11 +147,8 @@ def export_to_file(workspace: Workspace, file: str) -> int:
 def _lines(journal: Journal) -> Iterator[str]:
     header = {"holdfast_export": 1, "holdfast": __version__, "streams": journal.heads()}
     yield json.dumps(header, ensure_ascii=False)
-    last = 0
-    while batch := journal.since(last):
-        for record in batch:
-            yield json.dumps(record, ensure_ascii=False)
-        last = batch[-1]["seq"]
+    for record in read_journal(journal):
+        yield json.dumps(record, ensure_ascii=False)
 
 
 def salvage(workspace: Workspace, *, actor: str, now: int) -> Salvaged:

@@ -77,7 +77,7 @@ if TYPE_CHECKING:
 SHOWN_STREAMS = 10
 SHOWN_CONFLICTS = 3
 BUDGET = "budget:default"
-# In the journal's home: what a purge is about to erase.
+# In the journal's home, from the first erasure of a purge to its last look: what it is about to erase.
 PURGE_FILE = "purge.json"
 
 

@@ -127,14 +127,10 @@ def agents(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Iterator[C
 
 def epics(workspace: Workspace) -> list[Epic]:
     """The epic of the settings, and every other epic that has agents in the journal."""
-    found = {"": find(workspace)} if not workspace.exists() else {}
-    if workspace.exists():
-        first = find(workspace)
-        found[first.folder] = first
-        for head in workspace.journal.heads("agent:"):
-            folder = head["stream"].partition(":")[2].rpartition("/")[0]
-            found.setdefault(folder, Epic(workspace, folder))
-    return list(found.values())
+    first = find(workspace)
+    heads = workspace.journal.heads("agent:") if workspace.exists() else []
+    folders = {head["stream"].partition(":")[2].rpartition("/")[0]: None for head in heads}
+    return [first, *(Epic(workspace, one) for one in folders if one != first.folder)]
 
 
 def lane_of(entry: AgentEntry) -> str:

@@ -26,7 +26,7 @@ from holdfast.loop.track import Track, find_next_task
 from holdfast.streams import open_writer
 from holdfast.web import figures
 from holdfast.web.cards import why_paused
-from holdfast.web.record_text import is_plain, read_end, read_last, show_records
+from holdfast.web.record_text import read_end, read_last, show_records
 
 if TYPE_CHECKING:
     from holdfast.journal.interface import Record
@@ -142,7 +142,9 @@ def _tasks(track: Track, state: LoopState) -> dict[str, Any]:
 
 
 def _has_plan(track: Track) -> bool:
-    return is_plain(os.path.join(track.place.root, "plan.md"), LARGEST_PLAN)
+    """Whether there is a plan that a page can read: a pipe would make every page wait."""
+    path = os.path.join(track.place.root, "plan.md")
+    return os.path.isfile(path) and os.path.getsize(path) <= LARGEST_PLAN
 
 
 def _work(state: LoopState, step: str) -> figures.WorkSpan:
