@@ -77,7 +77,7 @@ def gather(page: PageContext) -> dict[str, Any]:
         "more_plans": max(0, len(plans) - MOST_PLANS),
         "chosen": chosen and {**_tasks(state, chosen), "state": states[chosen]},
         "log": _log(kept, state["plans"][chosen], page.words["task"]) if chosen else None,
-        "work": figures.bars(list(_work(state))[-MOST_BARS:], page.now),
+        "work": figures.bars(_work(state)[-MOST_BARS:], page.now),
         "refused": state["refused"] + len(workspace.journal.refusals(f"run:{state['id']}")),
         "next": "" if runner or state["status"] in OVER else runs.resume_command(state),
         "timeline": show_records(place, rules.stream_of(state["id"]), page.number("before")),
@@ -222,27 +222,18 @@ def _log(kept: RunFolder, plan: PlanRun, wanted: str) -> dict[str, str] | None:
     return {"task": key, "text": read_end(kept.log(begun[key]["log"]))} if key else None
 
 
-def _work(state: RunState) -> Iterator[figures.WorkSpan]:
+def _work(state: RunState) -> list[figures.WorkSpan]:
     """Tasks and waits in the order of their start."""
     found: list[figures.WorkSpan] = []
+
+    def add(name: str, begin: str, end: str, status: str) -> None:
+        if begin:
+            found.append(figures.WorkSpan(name, begin, end, TONES[status], status))
+
     for id, plan in state["plans"].items():
         for key, task in plan["tasks"].items():
-            over = task["ended_at"] or task["began_at"]
-            end = "" if task["status"] == RUNNING else over
-            found.append(_bar(f"{id} #{key}", task["began_at"], end, task["status"]))
+            end = "" if task["status"] == RUNNING else task["ended_at"] or task["began_at"]
+            add(f"{id} #{key}", task["began_at"], end, task["status"])
         for key, gate in plan["gates"].items():
-            found.append(
-                _bar(f"{id} #{key} waits", gate["asked_at"], gate["answered_at"], gate["status"])
-            )
-    yield from sorted((one for one in found if one["begin"]), key=lambda one: one["begin"])
-
-
-def _bar(name: str, begin: str, end: str, status: str) -> figures.WorkSpan:
-    return {
-        "name": name,
-        "href": "",
-        "begin": begin,
-        "end": end,
-        "tone": TONES[status],
-        "said": status,
-    }
+            add(f"{id} #{key} waits", gate["asked_at"], gate["answered_at"], gate["status"])
+    return sorted(found, key=lambda one: one.begin)

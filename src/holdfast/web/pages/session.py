@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 MOST_TASKS = 60
 MOST_EVENTS, MOST_FILES = 60, 12
+LONGEST_NAME = 120
 LOOKED_BACK = 400
 
 
@@ -204,15 +205,13 @@ def _work(records: list[Record], state: SessionState) -> list[figures.WorkSpan]:
     task = ""
     for record in captures[-24:]:
         task = record["body"]["set"].get("current", task)
-        found.append(_stretch(task or "(no task named)", begun, record["at"], "good"))
+        name = (task or "(no task named)")[:LONGEST_NAME]
+        found.append(figures.WorkSpan(name, begun, record["at"], "good"))
         begun = record["at"]
     if captures and not state["ended_at"]:
-        found.append(_stretch(f"{task or 'work'}, since then", begun, "", "now"))
+        name = f"{task or 'work'}, since then"[:LONGEST_NAME]
+        found.append(figures.WorkSpan(name, begun, "", "now"))
     return found
-
-
-def _stretch(name: str, begin: str, end: str, tone: str) -> figures.WorkSpan:
-    return {"name": name[:120], "href": "", "begin": begin, "end": end, "tone": tone, "said": ""}
 
 
 def _handoff(workspace: Workspace, state: SessionState, now: int) -> dict[str, str]:

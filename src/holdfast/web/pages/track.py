@@ -151,14 +151,8 @@ def _work(state: LoopState, step: str) -> figures.WorkSpan:
     checkpoint, status = checkpoint_of(state, step), status_of(state, step)
     running = status == IN_PROGRESS
     end = said(checkpoint, "completed_at") or ("" if running else said(checkpoint, "last_updated"))
-    return {
-        "name": step,
-        "href": "",
-        "begin": said(checkpoint, "started_at"),
-        "end": end,
-        "tone": TONES.get(status, ""),
-        "said": status.lower(),
-    }
+    begin, tone = said(checkpoint, "started_at"), TONES.get(status, "")
+    return figures.WorkSpan(step, begin, end, tone, status.lower())
 
 
 def _attempts(records: list[Record]) -> list[dict[str, Any]]:
