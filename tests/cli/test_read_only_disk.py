@@ -114,7 +114,8 @@ def test_every_face_says_at_once_that_the_disk_is_read_only(found: dict[str, Any
     by_name = {one["name"]: one for one in found["found"]}
     for words in READ:
         one = by_name[" ".join(words)]
-        assert one["code"] == 0, one
+        # `doctor` reads as well, and says that nothing can be written.
+        assert one["code"] == (1 if words[:1] == ["doctor"] else 0), one
     for words in WRITE:
         one = by_name[" ".join(words)]
         assert one["code"] == 75, one

@@ -330,6 +330,18 @@ def test_a_file_of_the_user_beside_a_view_is_named(
     assert holders(Path()) == [".ohrfc/cache/rfc.md"]
 
 
+def test_what_git_keeps_of_snapshots_is_named_without_a_destructive_command(
+    holdfast: Holdfast, git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snapshot_of_the_work_tree(holdfast, git)
+    answered = purge(holdfast, monkeypatch)
+    assert "unreachable objects" in answered.out
+    assert '"Erase a secret" in docs/how-to/README.md' in answered.out
+    assert "git gc" not in answered.out + answered.err
+    how_to = Path(__file__).parents[2] / "docs" / "how-to" / "README.md"
+    assert "\n## Erase a secret\n" in how_to.read_text()
+
+
 def test_what_cannot_be_erased_is_named(
     holdfast: Holdfast, git: Git, monkeypatch: pytest.MonkeyPatch
 ) -> None:

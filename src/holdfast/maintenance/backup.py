@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import json
 import os
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.fleet import transfer
 from holdfast.journal import salvage as files
 from holdfast.journal import upkeep
 from holdfast.journal.sqlite import SqliteJournal
-from holdfast.journal.upkeep import COPY_PREFIXES
 from holdfast.kernel import clock, failures
 from holdfast.kernel.commit import Order, commit
 from holdfast.kernel.crash import reached
@@ -20,26 +20,30 @@ from holdfast.kernel.rules import Decision
 from holdfast.kernel.state import SALVAGED, fold
 from holdfast.kernel.text import plural
 from holdfast.kernel.trust import adopt
-from holdfast.maintenance.history import find_decisions, require_journal, require_person
+from holdfast.maintenance.history import (
+    find_decisions,
+    read_journal,
+    require_journal,
+    require_person,
+)
 from holdfast.remote.move import copy_to_file
 from holdfast.streams import open_writer, rules_of
 from holdfast.version import __version__
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any, TypedDict
 
     from holdfast.git.snapshot import Snapshot
     from holdfast.journal.interface import Journal
     from holdfast.journal.salvage import Salvaged
     from holdfast.kernel.workspace import Workspace
 
-    class RestoredCopy(TypedDict):
-        """`aside` is the copy of what the journal was before; empty when there was none."""
 
-        file: str
-        aside: str
+class RestoredCopy(TypedDict):
+    """`aside` is the copy of what the journal was before; empty when there was none."""
+
+    file: str
+    aside: str
 
 
 # The new journal while it is written, and once it is complete.
@@ -78,12 +82,16 @@ def restore_copy(
     aside = ""
     with workspace.lock():
         if workspace.exists():
-            stamp = clock.stamp(now).replace(":", "")
-            aside = _keep_present(workspace, f"{stamp}-{new_id()[:8]}")
+            aside = _keep_present(workspace, _stamp(now))
         journal = workspace.file()
         upkeep.restore(journal, file)
         adopt(workspace, journal)
     return {"file": file, "aside": aside}
+
+
+def _stamp(now: int) -> str:
+    """A part of a file's name that no other copy has."""
+    return f"{clock.stamp(now).replace(':', '')}-{new_id()[:8]}"
 
 
 def _decided(workspace: Workspace, file: str) -> list[str]:
@@ -142,11 +150,8 @@ def export_to_file(workspace: Workspace, file: str) -> int:
 def _lines(journal: Journal) -> Iterator[str]:
     header = {"holdfast_export": 1, "holdfast": __version__, "streams": journal.heads()}
     yield json.dumps(header, ensure_ascii=False)
-    last = 0
-    while batch := journal.since(last):
-        for record in batch:
-            yield json.dumps(record, ensure_ascii=False)
-        last = batch[-1]["seq"]
+    for record in read_journal(journal):
+        yield json.dumps(record, ensure_ascii=False)
 
 
 def salvage(workspace: Workspace, *, actor: str, now: int) -> Salvaged:
@@ -161,8 +166,7 @@ def salvage(workspace: Workspace, *, actor: str, now: int) -> Salvaged:
     workspace.close()
     unfinished = os.path.join(workspace.home, UNFINISHED)
     complete = os.path.join(workspace.home, COMPLETE)
-    stamp = f"{clock.stamp(now).replace(':', '')}-{new_id()[:8]}"
-    aside = os.path.join(workspace.home, f"{COPY_PREFIXES[1]}{stamp}.db")
+    aside = os.path.join(workspace.home, f"{upkeep.COPY_PREFIXES[1]}{_stamp(now)}.db")
     with workspace.lock():
         if os.path.exists(complete):
             # A salvage was killed before its last step. The damaged file may lack its log by now.

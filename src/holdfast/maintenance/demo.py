@@ -9,18 +9,14 @@ import signal
 import subprocess
 import sys
 import tempfile
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
 
 from holdfast.kernel.errors import HoldfastError
 from holdfast.maintenance import demo_agent
 from holdfast.processes import relaunch
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Literal
-
-    Kind = Literal["chapter", "text", "does", "command", "output", "end"]
+Kind = Literal["chapter", "text", "does", "command", "output", "end"]
 
 PARSER = f"def parse(text):\n{demo_agent.BEFORE}"
 TEST = """\

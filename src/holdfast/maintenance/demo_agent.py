@@ -11,12 +11,9 @@ import os
 import subprocess
 import sys
 import time
+from typing import Any
 
 from holdfast.kernel import clock
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 SESSION = "5f1d3c52-4a0e-4c8b-9a57-0c6a1e7d2b90"
 REQUEST = (

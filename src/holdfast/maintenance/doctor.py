@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, TypedDict
+
 from holdfast.clients.condition import hook_runs
 from holdfast.clients.installation import server
 from holdfast.kernel import config, latch
 from holdfast.kernel.errors import HoldfastError
-from holdfast.maintenance.checks import journal, new_check, work_tree
+from holdfast.maintenance.checks import Check, accept, fail, journal, warn, work_tree
 from holdfast.maintenance.checks.clients import check_clients, check_failures
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypedDict
-
     from holdfast.clients.condition import HookRuns
     from holdfast.journal.interface import Refusal
     from holdfast.kernel.workspace import Workspace
-    from holdfast.maintenance.checks import Check
 
-    class Diagnosis(TypedDict):
-        """All checks, and the writes that were refused and kept."""
 
-        checks: list[Check]
-        refused: list[Refusal]
-        # Whether the hooks in each client's settings really run.
-        hooks: list[HookRuns]
+class Diagnosis(TypedDict):
+    """All checks, the writes that were refused and kept, and whether the hooks in each client's settings
+    really run."""
+
+    checks: list[Check]
+    refused: list[Refusal]
+    hooks: list[HookRuns]
 
 
 def diagnose(workspace: Workspace, now: int, *, fix: bool = False) -> Diagnosis:
@@ -42,78 +41,76 @@ def examine(workspace: Workspace, now: int, *, fix: bool = False) -> list[Check]
     settings = _settings(workspace)
     if settings["status"] == "problem" and settings["id"] == "address":
         return [strange, settings]
-    checks = (
-        [settings]
-        if workspace.url
-        else [journal.check_sqlite(), journal.check_filesystem(workspace), settings]
-    )
-    checks.append(strange)
+    of_file = [] if workspace.url else [journal.check_sqlite(), journal.check_filesystem(workspace)]
     records = journal.check_records(workspace, now, fix=fix) if workspace.exists() else []
-    checks += records
-    if records and records[-1]["status"] != "problem":
-        checks.append(journal.check_purge(workspace, now, fix))
-        checks.append(journal.check_lost(workspace, now, fix))
-        checks.append(work_tree.check_views(workspace, now, fix))
-        checks.append(work_tree.check_conflicts(workspace))
-        checks.append(work_tree.check_inboxes(workspace, now, fix))
-        checks.append(journal.check_refusals(workspace))
-        checks.append(journal.check_outbox(workspace))
-        checks.append(journal.check_elsewhere(workspace))
-        checks.append(journal.check_origin(workspace))
-        checks.append(journal.check_leftovers(workspace, now, fix))
+    checks = [*of_file, settings, strange, *records]
+    is_readable = not records or records[-1]["status"] != "problem"
+    if is_readable:
+        checks.append(journal.check_writable(workspace))
+    if records and is_readable:
+        checks += [
+            journal.check_purge(workspace, now, fix),
+            journal.check_lost(workspace, now, fix),
+            work_tree.check_views(workspace, now, fix),
+            work_tree.check_conflicts(workspace),
+            work_tree.check_inboxes(workspace, now, fix),
+            journal.check_refusals(workspace),
+            journal.check_outbox(workspace),
+            journal.check_elsewhere(workspace),
+            journal.check_origin(workspace),
+            journal.check_leftovers(workspace, now, fix),
+        ]
     if workspace.url:
         checks.append(journal.check_spool(workspace, now))
-    checks.append(journal.check_lock(workspace))
-    checks.append(_latch(workspace))
-    checks.append(work_tree.check_committed(workspace))
-    checks.append(work_tree.check_ignored(workspace, fix))
-    checks.append(work_tree.check_exchange(workspace))
-    checks.append(work_tree.check_quarantine(workspace))
-    checks.append(check_failures(workspace, fix))
-    return checks
+    return [
+        *checks,
+        journal.check_lock(workspace),
+        _latch(workspace),
+        work_tree.check_committed(workspace),
+        work_tree.check_ignored(workspace, fix),
+        work_tree.check_exchange(workspace),
+        work_tree.check_quarantine(workspace),
+        check_failures(workspace, fix),
+    ]
 
 
 def _settings(workspace: Workspace) -> Check:
     try:
         _ = workspace.url
     except HoldfastError as error:
-        return new_check(
+        return fail(
             "address",
             error.message,
-            status="problem",
             why="Where the journal is cannot be told.",
             fix=error.hint,
         )
     try:
         config.load(workspace)
     except HoldfastError as error:
-        return new_check(
+        return fail(
             "settings",
             error.message,
-            status="problem",
             why="No command that writes works until it is right.",
             fix=error.hint,
         )
     untrusted = config.untrusted_in(workspace, config.from_file(workspace, None))
     if untrusted:
-        return new_check(
+        return warn(
             "settings",
             f"Settings that do not count until a person trusts them: {', '.join(sorted(untrusted))}",
-            status="warning",
             why="They came with the repository and name commands, places, variables or rules.",
             fix="Look at them: holdfast trust --show. Then, if they are right: holdfast trust",
         )
-    return new_check("settings", "Settings are readable")
+    return accept("settings", "Settings are readable")
 
 
 def _latch(workspace: Workspace) -> Check:
     stopped = latch.read(workspace)
     if stopped is None:
-        return new_check("latch", "No stop is set")
-    return new_check(
+        return accept("latch", "No stop is set")
+    return warn(
         "latch",
         f"Stopped: {stopped['reason']}",
-        status="warning",
         why=f"Set by {stopped['by'] or 'an unknown user'} at {stopped['at'] or 'an unknown time'}.",
     )
 

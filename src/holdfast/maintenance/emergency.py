@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, TypedDict
+
 from holdfast.budgets.check import relatch
 from holdfast.estop import stop as estop
 from holdfast.estop.stop import LIFT
@@ -11,19 +13,17 @@ from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.redact import Redactor
 from holdfast.kernel.signatures import sign, text_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypedDict
-
     from holdfast.kernel.rules import Person
     from holdfast.kernel.workspace import Workspace
 
-    class StopResult(TypedDict):
-        """A stop that holds. `warning` says what is wrong with its record."""
 
-        reason: str
-        recorded: bool
-        warning: str
+class StopResult(TypedDict):
+    """A stop that holds. `warning` says what is wrong with its record."""
+
+    reason: str
+    recorded: bool
+    warning: str
 
 
 DEFAULT_REASON = "Emergency stop"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from itertools import takewhile
+from typing import TYPE_CHECKING, TypedDict
 
 from holdfast.gates import pictures
 from holdfast.git.repository import GitError
@@ -15,23 +17,22 @@ from holdfast.loop import history as loop_history
 from holdfast.maintenance.history import REFUSALS, STREAMS, require_person
 from holdfast.streams import open_writer, rules_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import TypedDict
 
     from holdfast.journal.interface import Head, Journal
     from holdfast.kernel.workspace import Workspace
 
-    class Freed(TypedDict):
-        """What `gc` removed and gave back."""
 
-        records: int
-        streams: int
-        quarantined: int
-        leftovers: int
-        snapshots: int
-        bytes: int
+class Freed(TypedDict):
+    """What `gc` removed and gave back."""
+
+    records: int
+    streams: int
+    quarantined: int
+    leftovers: int
+    snapshots: int
+    bytes: int
 
 
 LEFTOVER_AGE = clock.DAY
@@ -109,16 +110,11 @@ def _prune_snapshots(workspace: Workspace, keep: int) -> int:
 
 def _would_free(journal: Journal, before: str, keep: int, spared: tuple[str, ...]) -> Freed:
     records = streams = 0
-    for head in journal.heads():
-        if head["stream"].startswith(spared):
-            continue
-        old = 0
-        for record in journal.read(head["stream"], after=head["anchor_version"]):
-            if record["at"] >= before or record["version"] > head["version"] - keep:
-                break
-            old += 1
-        records += old
-        streams += bool(old)
+    for head in _old_heads(journal, before, keep, spared):
+        first, most = head["anchor_version"], head["version"] - keep
+        found = journal.read(head["stream"], after=first, limit=most - first)
+        records += sum(1 for _ in takewhile(lambda record: record["at"] < before, found))
+        streams += 1
     return {
         "records": records,
         "streams": streams,

@@ -24,7 +24,7 @@ from holdfast.streams import open_writer, rules_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from typing import Any, TypedDict, final
 
     from holdfast.journal.interface import Head, Journal, Record
@@ -111,6 +111,14 @@ def require_journal(workspace: Workspace) -> Journal:
             "Nothing was written yet.", hint='Begin with: holdfast note "what I found out"'
         )
     return workspace.journal
+
+
+def read_journal(journal: Journal) -> Iterator[Record]:
+    """All records of all streams, in the order in which they were written."""
+    last = 0
+    while batch := journal.since(last):
+        yield from batch
+        last = batch[-1]["seq"]
 
 
 def history(workspace: Workspace, request: HistoryRequest) -> list[RecordInWords]:

@@ -20,7 +20,7 @@ from holdfast.loop.rules.checkpoint import (
     waiting_for,
 )
 from holdfast.loop.rules.model import FAILED, IN_PROGRESS
-from holdfast.plans import runs as runs
+from holdfast.plans import runs
 from holdfast.plans.rules.ready import waiting_gates
 from holdfast.plans.runs import RunFolder
 from holdfast.processes.lease import is_held

@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import stat
 from typing import TYPE_CHECKING, TypedDict
 
 from holdfast.budgets.side_files import find_waypoints
@@ -30,14 +29,14 @@ from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.commit import REPAIR, Order, commit, take_in
 from holdfast.kernel.crash import reached
 from holdfast.kernel.errors import Conflict, Usage
-from holdfast.kernel.plain_file import read_plain, write_synced
+from holdfast.kernel.plain_file import open_plain, read_plain, write_synced
 from holdfast.kernel.rules import Decision
 from holdfast.kernel.state import PURGED, fold, load
 from holdfast.kernel.views.files import target_of
 from holdfast.kernel.workspace import TOOL_FOLDER, user_folder, worktrees
 from holdfast.loop import history as loop_history
 from holdfast.maintenance.backup import COMPLETE, UNFINISHED
-from holdfast.maintenance.history import require_person
+from holdfast.maintenance.history import read_journal, require_person
 from holdfast.maintenance.status import PURGE_FILE
 from holdfast.session import observation
 from holdfast.session.mentions import names_in
@@ -78,8 +77,6 @@ PURPOSE = "purge what people decided"
 SHORTEST_TEXT = 4
 SURE_TEXT = 12
 SESSIONS = stream_of("")
-# From the first erasure to the last look: what a purge is about to erase.
-INTENT = PURGE_FILE
 # SQLite's own files: they are read and changed through SQLite alone.
 DATABASES = ("journal.db", "usage.db")
 LOST_MARK = "-mark.lost-"
@@ -148,7 +145,7 @@ def erase(
     require_person(workspace, PURPOSE, found["streams"], now=now, person=person)
     finish(workspace, now=now)
     intent = {"text": text, "records": found["records"], "actor": actor, "at": clock.stamp(now)}
-    path = os.path.join(workspace.home, INTENT)
+    path = os.path.join(workspace.home, PURGE_FILE)
     write_synced(path, json.dumps(intent).encode())
     _carry_out(workspace, found, text=text, actor=actor, now=now)
     reached("before a purge is settled")
@@ -169,14 +166,14 @@ def finish(workspace: Workspace, *, now: int) -> bool:
     # A program could have written the file of the intent.
     require_person(workspace, PURPOSE, found["streams"], now=now)
     _carry_out(workspace, found, text=text, actor=intent["actor"], now=now)
-    os.unlink(os.path.join(workspace.home, INTENT))
+    os.unlink(os.path.join(workspace.home, PURGE_FILE))
     return True
 
 
 def pending(workspace: Workspace) -> dict[str, Any] | None:
     """What a purge that was killed was about to erase."""
     try:
-        path = os.path.join(workspace.home, INTENT)
+        path = os.path.join(workspace.home, PURGE_FILE)
         intent: dict[str, Any] = json.loads(read_plain(path, LARGEST_READ))
     except (OSError, ValueError):
         return None
@@ -226,7 +223,8 @@ def _carry_out(workspace: Workspace, found: Purged, *, text: str, actor: str, no
         reached("after files are erased")
         if text:
             _erase_files(workspace, _files_with(workspace, text), text)
-        _drop_snapshots(workspace, found["snapshots"])
+        for ref in found["snapshots"]:
+            git(workspace.root, "update-ref", "-d", ref)
         # Rewrites the file, so that the freed pages hold nothing any more.
         journal.compact(always=True)
         if workspace.url and os.path.exists(workspace.journal_path):
@@ -268,11 +266,8 @@ def _rename(workspace: Workspace, text: str) -> None:
 def _named(journal: Journal, text: str) -> set[str]:
     """The streams whose name, or the id or actor of one of whose records, holds the text."""
     found = {head["stream"] for head in journal.heads() if text in head["stream"]}
-    last = 0
-    while batch := journal.since(last):
-        found |= {one["stream"] for one in batch if text in one["actor"] or text in one["id"]}
-        last = batch[-1]["seq"]
-    return found
+    records = read_journal(journal)
+    return found | {one["stream"] for one in records if text in one["actor"] or text in one["id"]}
 
 
 def _clean_spool(workspace: Workspace, text: str) -> None:
@@ -302,6 +297,11 @@ def _spelled(text: str) -> list[str]:
     return [canonical_json.dumps(form)[1:-1] for form in _forms(text)]
 
 
+def _bytes_of(text: str) -> list[bytes]:
+    """The forms of a text as they stand in files; those of a JSON string come first."""
+    return [form.encode() for form in dict.fromkeys([*_spelled(text), *_forms(text)])]
+
+
 def _clean(name: str, text: str) -> str:
     return name.replace(text, MARK) if text else name
 
@@ -317,16 +317,13 @@ def _parts(text: str) -> list[str]:
 
 
 def _records_with(journal: Journal, text: str) -> list[Record]:
-    found, last, spelled, parts = [], 0, _spelled(text), _parts(text)
-    while batch := journal.since(last):
-        found += [
-            record
-            for record in batch
-            if _stands_in(record["body"], spelled)
-            or (record["kind"] == "observed" and _stands_in(record["body"], parts))
-        ]
-        last = batch[-1]["seq"]
-    return found
+    spelled, parts = _spelled(text), _parts(text)
+    return [
+        record
+        for record in read_journal(journal)
+        if _stands_in(record["body"], spelled)
+        or (record["kind"] == "observed" and _stands_in(record["body"], parts))
+    ]
 
 
 def _states_with(journal: Journal, text: str) -> set[str]:
@@ -433,14 +430,13 @@ def _remove_empty(folder: str, root: str) -> None:
 def _files_with(workspace: Workspace, text: str) -> list[str]:
     """Every file of ours that holds the text: in the journal's home, in the folders of the worktrees,
     among the archives, and in the user's own folder. Views are not among them."""
-    wanted = [form.encode() for form in dict.fromkeys([*_forms(text), *_spelled(text)])]
-    found = []
-    for path in _our_files(workspace):
-        if any(form in os.fsencode(os.path.basename(path)) for form in wanted) or _holds(
-            path, wanted
-        ):
-            found.append(path)
-    return found
+    wanted = _bytes_of(text)
+    return [
+        path
+        for path in _our_files(workspace)
+        if any(form in os.fsencode(os.path.basename(path)) for form in wanted)
+        or _holds(path, wanted)
+    ]
 
 
 def _our_files(workspace: Workspace) -> Iterator[str]:
@@ -457,7 +453,12 @@ def _our_files(workspace: Workspace) -> Iterator[str]:
                 is_database = name.startswith(DATABASES) and top == workspace.home
                 # The list of lost records is a file of lines, which no database holds.
                 is_database = is_database and LOST_MARK not in name
-                if path not in seen and path not in views and not is_database and name != INTENT:
+                if (
+                    path not in seen
+                    and path not in views
+                    and not is_database
+                    and name != PURGE_FILE
+                ):
                     seen.add(path)
                     yield path
 
@@ -473,11 +474,8 @@ def _holds(path: str, wanted: list[bytes]) -> bool:
     """Whether a regular file holds one of the texts, also across the borders of what is read."""
     longest = max(map(len, wanted))
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = open_plain(path)
     except OSError:
-        return False
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
         return False
     with os.fdopen(descriptor, "rb") as file:
         tail = b""
@@ -490,17 +488,17 @@ def _holds(path: str, wanted: list[bytes]) -> bool:
 
 def _erase_files(workspace: Workspace, paths: Sequence[str], text: str) -> None:
     """Remove what is a copy as a whole; in every other file of ours, replace the text."""
+    wanted = _bytes_of(text)
     for path in paths:
         if not os.path.lexists(path):
             continue
-        wanted = [form.encode() for form in [*_forms(text), *_spelled(text)]]
         is_named = bool(text) and text in os.path.basename(path)
         if _is_copy(workspace, path) or is_named or not (text and _holds(path, wanted)):
             os.unlink(path)
             continue
         content = read_plain(path, os.stat(path).st_size + LARGEST_READ)
-        for form in dict.fromkeys([*_spelled(text), *_forms(text)]):
-            content = content.replace(form.encode(), MARK.encode())
+        for form in wanted:
+            content = content.replace(form, MARK.encode())
         write_synced(path, content, os.stat(path).st_mode & 0o777)
 
 
@@ -519,7 +517,7 @@ def _what_is_left(workspace: Workspace, text: str) -> list[Left]:
     again = _look(workspace, id="", text=text)
     left: list[Left] = [
         {
-            "path": f"{stream}",
+            "path": stream,
             "why": "another process wrote it again while it was erased",
             "ours": True,
         }
@@ -527,14 +525,14 @@ def _what_is_left(workspace: Workspace, text: str) -> list[Left]:
     ]
     for path in again["files"]:
         left.append({"path": path, "why": "it was written again while it was erased", "ours": True})
-    spelled = [form.encode() for form in [*_forms(text), *_spelled(text)]]
+    wanted = _bytes_of(text)
     for row in workspace.journal.views():
         path = os.path.join(row["worktree"], row["path"])
-        if _holds(path, spelled):
+        if _holds(path, wanted):
             why = "the file could not be written, or holds it in a part that is yours"
             left.append({"path": path, "why": why, "ours": True})
     for path in _files_beside_views(workspace):
-        if _holds(path, spelled):
+        if _holds(path, wanted):
             left.append({"path": path, "why": "it is a file of yours", "ours": False})
     return left
 
@@ -579,11 +577,6 @@ def _commit_holds(top: str, ref: str, text: str) -> bool:
         for name in found.split(b"\0")
         if name
     )
-
-
-def _drop_snapshots(workspace: Workspace, refs: list[str]) -> None:
-    for ref in refs:
-        git(workspace.root, "update-ref", "-d", ref)
 
 
 def _copies(workspace: Workspace) -> list[str]:

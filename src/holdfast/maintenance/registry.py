@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from typing import TYPE_CHECKING
 
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.lock import WorkspaceLock
@@ -15,11 +16,11 @@ from holdfast.kernel.plain_file import write_synced
 from holdfast.kernel.trust import WORKSPACES, listed_workspaces, notice_arrival
 from holdfast.kernel.workspace import discover, user_folder, worktrees
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from holdfast.kernel.workspace import Workspace
+
 
 SCHEMA = 1
 

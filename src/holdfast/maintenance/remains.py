@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypedDict
 
 from holdfast.budgets.side_files import METRICS
@@ -73,8 +73,8 @@ def list_remains(workspace: Workspace) -> list[Remain]:
         # Without `git gc --prune=now`, which would also destroy what a person could still find with
         # `git fsck`. Git removes unreachable objects by itself after two weeks.
         command = f"{words} | git update-ref --stdin"
-        what = f"snapshots of the work tree ({refs})"
-        found.append({"what": what, "path": REFS, "files": [], "remove": command, "yours": False})
+        what = f"snapshots of the work tree ({len(refs)})"
+        found.append(_remain(what, REFS, command))
     for remote, pushed in pushed_refs(workspace).items():
         if pushed:
             names = " ".join(map(shlex.quote, pushed))
@@ -83,13 +83,10 @@ def list_remains(workspace: Workspace) -> list[Remain]:
                 f"snapshots that were pushed to {remote} ({len(pushed)}); all who can read it can read "
                 "them, untracked files too"
             )
-            found.append(
-                {"what": what, "path": remote, "files": [], "remove": command, "yours": True}
-            )
+            found.append(_remain(what, remote, command, yours=True))
     if workspace.url:
         what, hint = "the journal on the server", "Ask the people who run that database."
-        path = without_password(workspace.url)
-        found.append({"what": what, "path": path, "files": [], "remove": hint, "yours": True})
+        found.append(_remain(what, without_password(workspace.url), hint, yours=True))
     others = [root for root in registry.roots() if root not in worktrees(workspace)]
     for what, path in (
         ("what holdfast keeps for all your projects", user_folder()),
@@ -98,7 +95,7 @@ def list_remains(workspace: Workspace) -> list[Remain]:
     ):
         if path and os.path.isdir(path):
             used = f"; still used in {', '.join(others)}" if others else ""
-            found.append({**_whole(f"{what}{used}", path), "yours": bool(others)})
+            found.append(_whole(f"{what}{used}", path, yours=bool(others)))
     return found
 
 
@@ -150,8 +147,7 @@ def _remove(workspace: Workspace, one: Remain) -> None:
 
 
 def _delete_refs(workspace: Workspace) -> None:
-    names = git(workspace.root, "for-each-ref", "--format=%(refname)", PRIVATE_REFS).split()
-    orders = b"".join(b"delete " + name + b"\n" for name in names)
+    orders = b"".join(b"delete " + name + b"\n" for name in _private_refs(workspace))
     git(workspace.root, "update-ref", "--stdin", input=orders)
 
 
@@ -163,10 +159,15 @@ def _remove_empty_folders(top: str) -> None:
             continue  # a file of a person's is in it
 
 
-def _whole(what: str, path: str) -> Remain:
+def _remain(
+    what: str, path: str, remove: str, files: Sequence[str] = (), *, yours: bool = False
+) -> Remain:
+    return {"what": what, "path": path, "files": [*files], "remove": remove, "yours": yours}
+
+
+def _whole(what: str, path: str, *, yours: bool = False) -> Remain:
     word = "rm -r" if os.path.isdir(path) and not os.path.islink(path) else "rm"
-    command = f"{word} {shlex.quote(path)}"
-    return {"what": what, "path": path, "files": [], "remove": command, "yours": False}
+    return _remain(what, path, f"{word} {shlex.quote(path)}", yours=yours)
 
 
 def _grouped(root: str, paths: Iterable[str]) -> Iterator[Remain]:
@@ -181,14 +182,14 @@ def _grouped(root: str, paths: Iterable[str]) -> Iterator[Remain]:
         if top != files[0]:
             command += f" && find {shlex.quote(top)} -type d -empty -delete"
             what = f"files that holdfast wrote for you ({len(files)})"
-        yield {"what": what, "path": top, "files": files, "remove": command, "yours": False}
+        yield _remain(what, top, command, files)
 
 
 def _committed(root: str, paths: list[str]) -> Remain:
     names = " ".join(shlex.quote(os.path.relpath(path, root)) for path in paths)
     command = f"git -C {shlex.quote(root)} rm {names}"
     what = f"files that holdfast wrote, and that git tracks ({len(paths)})"
-    return {"what": what, "path": root, "files": paths, "remove": command, "yours": True}
+    return _remain(what, root, command, paths, yours=True)
 
 
 def _of_authors(root: str, views: list[str]) -> Iterator[Remain]:
@@ -197,10 +198,7 @@ def _of_authors(root: str, views: list[str]) -> Iterator[Remain]:
         folder = os.path.dirname(os.path.join(root, path))
         texts = [os.path.join(folder, name) for name in (RFC_FILE, EVIDENCE_FILE)]
         if os.path.basename(path) == "state.json" and any(map(os.path.exists, texts)):
-            yield {
-                **_whole("an RFC and its evidence, which its author wrote", folder),
-                "yours": True,
-            }
+            yield _whole("an RFC and its evidence, which its author wrote", folder, yours=True)
 
 
 def _view_paths(workspace: Workspace) -> dict[str, list[str]]:
@@ -241,10 +239,10 @@ def _tracked(workspace: Workspace, root: str) -> set[str]:
     return {os.path.join(root, os.fsdecode(name)) for name in names if name}
 
 
-def _private_refs(workspace: Workspace) -> int:
+def _private_refs(workspace: Workspace) -> list[bytes]:
     if not workspace.git_dir:
-        return 0
+        return []
     try:
-        return len(git(workspace.root, "for-each-ref", "--format=%(refname)", PRIVATE_REFS).split())
+        return git(workspace.root, "for-each-ref", "--format=%(refname)", PRIVATE_REFS).split()
     except GitError:
-        return 0
+        return []

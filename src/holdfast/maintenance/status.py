@@ -23,6 +23,7 @@ from holdfast.session.session_files import FOLDER as SLOTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import TypedDict
 
     from holdfast.gates.rules.people import PeopleState
@@ -76,7 +77,7 @@ if TYPE_CHECKING:
 SHOWN_STREAMS = 10
 SHOWN_CONFLICTS = 3
 BUDGET = "budget:default"
-# In the journal's home: what a purge is about to erase.
+# In the journal's home, from the first erasure of a purge to its last look: what it is about to erase.
 PURGE_FILE = "purge.json"
 
 
@@ -176,135 +177,129 @@ def _lost_on_server(workspace: Workspace) -> list[Attention]:
 
 def attention(workspace: Workspace) -> list[Attention]:
     """What needs a person, the most urgent first."""
-    found: list[Attention] = []
+    found = [
+        *_list_stops(workspace),
+        *_list_waiting(workspace),
+        *_list_settings(workspace),
+        *_list_files(workspace),
+        *(_list_in_journal(workspace) if workspace.exists() else ()),
+    ]
+    return [{"what": what, "next": next} for what, next in found]
 
-    def add(what: str, next: str) -> None:
-        found.append({"what": what, "next": next})
 
+def _list_stops(workspace: Workspace) -> Iterator[tuple[str, str]]:
+    """The stop that holds, and attempts of programs to change what people decided."""
     stopped = latch.read(workspace)
     if stopped is not None:
         by = f" by {stopped['by']}" if stopped["by"] else ""
-        add(f"Stopped{by}: {stopped['reason']}", lifted_by(stopped))
+        yield f"Stopped{by}: {stopped['reason']}", lifted_by(stopped)
     replaced = replaced_signers(workspace)
     if replaced:
-        what = (
-            f"gate.signers was changed by no person; signatures by {replaced} are still asked for"
-        )
-        add(what, "holdfast trust --show")
-    for what in _lately_removed(workspace):
-        add(what, "holdfast history people:workspace")
+        what = "gate.signers was changed by no person; signatures by"
+        yield f"{what} {replaced} are still asked for", "holdfast trust --show"
+    if not workspace.exists() or workspace.journal.head(people.STREAM) is None:
+        return
+    state: PeopleState = load(workspace.journal, people, people.STREAM)[0]
+    since = clock.precise(clock.now() - clock.DAY)
+    for one in state["latest"]:
+        # Files of stops and alerts that a program removed, and that were set again.
+        is_lifted = one["purpose"].startswith("lift ") and "removed" in one["why"]
+        if is_lifted and one["at"] >= since:
+            what = f"A program tried to {one['purpose']} ({one['at']}): {one['why']}"
+            yield what, "holdfast history people:workspace"
+
+
+def _list_waiting(workspace: Workspace) -> Iterator[tuple[str, str]]:
+    """Gates, and sessions whose client asks its person or is at a usage limit."""
     if workspace.exists() and workspace.journal.heads("gate:"):
         from holdfast.gates.lookup import open_gates, title_of
 
         gates = [state for state in open_gates(workspace) if state["presented_at"]]
         if gates:
-            wait = f"{plural(len(gates), 'gate')} wait{'s' if len(gates) == 1 else ''} for a person"
-            add(f"{wait}; longest: {title_of(gates[0])}", "holdfast gate list")
-    for one in client_questions.list_waiting(workspace, clock.now()):
+            wait = plural(len(gates), "gate waits", "gates wait")
+            yield f"{wait} for a person; longest: {title_of(gates[0])}", "holdfast gate list"
+    now = clock.now()
+    for one in client_questions.list_waiting(workspace, now):
         who = f"{table.title_of(one['client'])} {one['session'][:8]}"
-        add(f"{who} waits for you in {one['root']}: {one['asks']}", f"cd {quote(one['root'])}")
-    for limited in usage_limits.list_limited(workspace, clock.now()):
+        yield f"{who} waits for you in {one['root']}: {one['asks']}", f"cd {quote(one['root'])}"
+    for limited in usage_limits.list_limited(workspace, now):
         who = f"{table.title_of(limited['client'])} {limited['session'][:8]}"
         where = "" if limited["root"] == workspace.root else f" in {limited['root']}"
-        what = f"{who}{where} {usage_limits.describe(limited, clock.now())}"
-        add(what, usage_limits.command_for(limited, workspace.root, clock.now()))
+        what = f"{who}{where} {usage_limits.describe(limited, now)}"
+        yield what, usage_limits.command_for(limited, workspace.root, now)
+
+
+def _list_settings(workspace: Workspace) -> Iterator[tuple[str, str]]:
     try:
         untrusted = sorted(config.untrusted_in(workspace, config.from_file(workspace, None)))
         if untrusted:
             what = f"Settings that do not count until you trust them: {', '.join(untrusted)}"
-            add(what, "holdfast trust --show")
+            yield what, "holdfast trust --show"
         config.load(workspace, workspace.journal if workspace.exists() else None)
     except HoldfastError as error:
-        add(error.message, "holdfast doctor")
+        yield error.message, "holdfast doctor"
+
+
+def _list_files(workspace: Workspace) -> Iterator[tuple[str, str]]:
+    """What files in the journal's home and in the worktrees tell."""
     if os.path.exists(os.path.join(workspace.home, PURGE_FILE)):
-        add("A purge was interrupted, and the text is not gone yet", "holdfast doctor --fix")
+        yield "A purge was interrupted, and the text is not gone yet", "holdfast doctor --fix"
     broken = broken_progress(workspace)
     if broken:
-        add(f"{broken}; the next checkpoint writes it anew and keeps a copy", "holdfast resume")
-    for what in _conflicts(workspace):
-        add(what, "holdfast conflicts")
+        yield f"{broken}; the next checkpoint writes it anew and keeps a copy", "holdfast resume"
+    if os.path.exists(os.path.join(workspace.home, CONFLICTS_FILE)):
+        from holdfast.maintenance.conflicts import describe, list_conflicts
+
+        found = list_conflicts(workspace)
+        for one in found[:SHOWN_CONFLICTS]:
+            yield describe(one), "holdfast conflicts"
+        if len(found) > SHOWN_CONFLICTS:
+            more = f"{len(found) - SHOWN_CONFLICTS} more edits by hand met a newer change"
+            yield more, "holdfast conflicts"
     failed = failures.read(workspace)
     if failed:
-        add(
-            f"{plural(len(failed), 'hook')} failed; last: {failed[-1]['reason']}", "holdfast doctor"
-        )
+        what = f"{plural(len(failed), 'hook')} failed; last: {failed[-1]['reason']}"
+        yield what, "holdfast doctor"
     queued = [path for root in worktrees(workspace) for path in inbox.waiting(root)]
     if queued and not workspace.spools:
         wait = plural(len(queued), "command waits", "commands wait")
-        add(f"{wait} in .holdfast/inbox to be taken in", "holdfast doctor --fix")
+        yield f"{wait} in .holdfast/inbox to be taken in", "holdfast doctor --fix"
     kept = quarantine.listing(workspace)
     if kept:
-        add(
-            f"{plural(len(kept), 'file')} in quarantine: {os.path.dirname(kept[0])}",
-            "holdfast doctor",
-        )
-    problem = _problem_of_limits(workspace)
-    if problem:
-        add(problem, "holdfast guard limits")
-    if workspace.exists():
-        refused = workspace.journal.refusals()
-        if refused:
-            add(f"{plural(len(refused), 'write')} refused and kept", "holdfast doctor")
-        if workspace.journal.head(BUDGET) is not None:
-            from holdfast.budgets.stop import list_waiting
-
-            for what, next in list_waiting(workspace):
-                add(what, next)
-        failing = [effect for effect in workspace.journal.effects() if effect["error"]]
-        stray = _astray(workspace)
-        if stray:
-            add(stray, "holdfast doctor")
-        if failing:
-            add(f"{plural(len(failing), 'effect')} could not be delivered yet", "holdfast doctor")
-        if any(map(workspace.journal.heads, ("run:", "agent:", "loop:"))):
-            from holdfast.maintenance.interrupted import list_interrupted
-
-            for what, next in list_interrupted(workspace, clock.now()):
-                add(what, next)
-    return found
-
-
-def _conflicts(workspace: Workspace) -> list[str]:
-    """Edits by hand that did not count, with both texts."""
-    if not os.path.exists(os.path.join(workspace.home, CONFLICTS_FILE)):
-        return []
-    from holdfast.maintenance.conflicts import describe, list_conflicts
-
-    found = list_conflicts(workspace)
-    more = [f"{len(found) - SHOWN_CONFLICTS} more edits by hand met a newer change"]
-    lines = [describe(one) for one in found[:SHOWN_CONFLICTS]]
-    return lines + (more if len(found) > SHOWN_CONFLICTS else [])
-
-
-def _problem_of_limits(workspace: Workspace) -> str:
+        what = f"{plural(len(kept), 'file')} in quarantine: {os.path.dirname(kept[0])}"
+        yield what, "holdfast doctor"
     from holdfast.budgets.limits import find_problem, has_file
 
-    if not has_file(workspace):
-        return ""
-    from holdfast.budgets.check import Budget
+    if has_file(workspace):
+        from holdfast.budgets.check import Budget
 
-    return find_problem(workspace, Budget(workspace, actor="").state()).removesuffix(".")
-
-
-def _lately_removed(workspace: Workspace) -> list[str]:
-    """Files of stops and alerts that a program removed in the last day, and that were set again."""
-    if not workspace.exists() or workspace.journal.head(people.STREAM) is None:
-        return []
-    state: PeopleState = load(workspace.journal, people, people.STREAM)[0]
-    since = clock.precise(clock.now() - clock.DAY)
-    return [
-        f"A program tried to {one['purpose']} ({one['at']}): {one['why']}"
-        for one in state["latest"]
-        if one["at"] >= since and one["purpose"].startswith("lift ") and "removed" in one["why"]
-    ]
+        problem = find_problem(workspace, Budget(workspace, actor="").state())
+        if problem:
+            yield problem.removesuffix("."), "holdfast guard limits"
 
 
-def _astray(workspace: Workspace) -> str:
-    """Whether another journal holds records. It looks only if there may be two journals."""
+def _list_in_journal(workspace: Workspace) -> Iterator[tuple[str, str]]:
+    """Refused writes, budgets, another journal, effects that wait, and work that stands still."""
+    journal = workspace.journal
+    refused = journal.refusals()
+    if refused:
+        yield f"{plural(len(refused), 'write')} refused and kept", "holdfast doctor"
+    if journal.head(BUDGET) is not None:
+        from holdfast.budgets.stop import list_waiting
+
+        yield from list_waiting(workspace)
     was_moved = os.path.exists(os.path.join(workspace.home, MOVED_FILE))
-    if workspace.spools or not (workspace.url or was_moved):
-        return ""
-    from holdfast.remote.move import astray
+    # Only then there may be two journals.
+    if (workspace.url or was_moved) and not workspace.spools:
+        from holdfast.remote.move import astray
 
-    found = astray(workspace)
-    return found.what if found else ""
+        stray = astray(workspace)
+        if stray:
+            yield stray.what, "holdfast doctor"
+    failing = [effect for effect in journal.effects() if effect["error"]]
+    if failing:
+        yield f"{plural(len(failing), 'effect')} could not be delivered yet", "holdfast doctor"
+    if any(map(journal.heads, ("run:", "agent:", "loop:"))):
+        from holdfast.maintenance.interrupted import list_interrupted
+
+        yield from list_interrupted(workspace, clock.now())

@@ -9,6 +9,7 @@ from holdfast.budgets.rules import budget
 from holdfast.clients.claude import usage as claude
 from holdfast.clients.usage.model import Found
 from holdfast.kernel import clock, failures, latch
+from holdfast.kernel.canonical_json import table_of, text_of
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.state import load
 from holdfast.kernel.text import one_line, plural, safe
@@ -33,11 +34,9 @@ _COLOURS = {"red": "31", "yellow": "33", "dim": "2"}
 def write(workspace: Workspace, payload: Mapping[str, Any], *, now: int) -> str:
     """The line, from what the client sends and what the journal knows. The client's numbers are
     kept, because it tells its context window nowhere else."""
-    session = payload.get("session_id")
-    session = session if isinstance(session, str) else ""
     _keep_numbers(workspace, payload, now)
     parts = [
-        *_holding(workspace, session),
+        *_holding(workspace, text_of(payload.get("session_id"))),
         *_numbers(workspace, payload, now),
         *_waiting(workspace),
         *_unheard(workspace, now),
@@ -57,10 +56,10 @@ def _holding(workspace: Workspace, session: str) -> Iterator[str]:
 
 def _numbers(workspace: Workspace, payload: Mapping[str, Any], now: int) -> Iterator[str]:
     limits = _limits(workspace)
-    full = _number(_table(payload, "context_window").get("used_percentage"), FULL)
+    full = _number(table_of(payload.get("context_window")).get("used_percentage"), FULL)
     if full is not None:
         yield _level(f"context {full:.0f}%", full, limits, "context")
-    cost = _number(_table(payload, "cost").get("total_cost_usd"), HIGHEST_COST)
+    cost = _number(table_of(payload.get("cost")).get("total_cost_usd"), HIGHEST_COST)
     if cost is not None:
         most = limits.get("stop", {}).get("cost")
         of = f" of ${most:g}" if most is not None else ""
@@ -129,11 +128,6 @@ def _keep_numbers(workspace: Workspace, payload: Mapping[str, Any], now: int) ->
             note_status_line(workspace, payload, now=now)
         except HoldfastError:
             return  # busy, or without a session: the next one comes in a moment
-
-
-def _table(payload: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = payload.get(name)
-    return value if isinstance(value, dict) else {}
 
 
 def _number(value: object, highest: float) -> float | None:

@@ -9,7 +9,7 @@ from holdfast.gates.person import require
 from holdfast.journal.postgres.url import without_password
 from holdfast.journal.sqlite import SqliteJournal
 from holdfast.kernel import config
-from holdfast.kernel import trust as words
+from holdfast.kernel import trust as kernel_trust
 from holdfast.kernel.errors import NotAllowed, NotFound
 from holdfast.remote.address import SETTING
 
@@ -49,29 +49,26 @@ def gather(workspace: Workspace) -> TrustReport:
     found = config.from_file(workspace, None)
     untrusted = config.untrusted_in(workspace, found)
     settings: list[GuardedSetting] = []
-    if words.is_foreign(workspace):
-        path = workspace.journal_path
-        settings.append({"name": JOURNAL, "value": path, "may": JOURNAL_MAY, "trusted": False})
+
+    def add(name: str, value: Any, may: str, *, trusted: bool = False) -> None:
+        settings.append({"name": name, "value": value, "may": may, "trusted": trusted})
+
+    if kernel_trust.is_foreign(workspace):
+        add(JOURNAL, workspace.journal_path, JOURNAL_MAY)
     elif _came_with_git(workspace):
-        path, may = workspace.journal_path, CAME_WITH_GIT_MAY
-        settings.append({"name": JOURNAL, "value": path, "may": may, "trusted": False})
-    replaced = words.replaced_signers(workspace)
+        add(JOURNAL, workspace.journal_path, CAME_WITH_GIT_MAY)
+    replaced = kernel_trust.replaced_signers(workspace)
     if replaced:
-        value = words.named_signers(workspace) or "not set"
-        may = f"let decisions count without a signature by {replaced}"
-        settings.append({"name": SIGNERS, "value": value, "may": may, "trusted": False})
+        value = kernel_trust.named_signers(workspace) or "not set"
+        add(SIGNERS, value, f"let decisions count without a signature by {replaced}")
     url = str(found.get(SETTING, ""))
     if url:
-        is_trusted = words.is_trusted(workspace, url)
-        shown = without_password(url)
-        settings.append({"name": SETTING, "value": shown, "may": SERVER_MAY, "trusted": is_trusted})
+        is_trusted = kernel_trust.is_trusted(workspace, url)
+        add(SETTING, without_password(url), SERVER_MAY, trusted=is_trusted)
     for name, value in config.guarded_in(found).items():
-        may = config.GUARDED[name]
-        settings.append(
-            {"name": name, "value": value, "may": may, "trusted": name not in untrusted}
-        )
+        add(name, value, config.GUARDED[name], trusted=name not in untrusted)
     return {
-        "workspace": words.key_of(workspace),
+        "workspace": kernel_trust.key_of(workspace),
         "file": config.config_file(workspace),
         "trusted": all(setting["trusted"] for setting in settings),
         "settings": settings,
@@ -100,38 +97,38 @@ def grant(workspace: Workspace, *, now: int) -> TrustReport:
     if any(one["name"] == JOURNAL for one in report["settings"]):
         _adopt(workspace)
     if any(one["name"] == SIGNERS for one in report["settings"]):
-        words.replace_signers(workspace, person["at"])
+        kernel_trust.replace_signers(workspace, person["at"])
     if url:
-        words.trust(workspace, url, person["at"])
+        kernel_trust.trust(workspace, url, person["at"])
     if guarded:
-        words.forget_settings(workspace)
-        words.trust(workspace, words.words_of(guarded), person["at"])
+        kernel_trust.forget_settings(workspace)
+        kernel_trust.trust(workspace, kernel_trust.words_of(guarded), person["at"])
     return gather(workspace)
 
 
 def _came_with_git(workspace: Workspace) -> bool:
     try:
-        return bool(words.made_elsewhere_until(workspace))
+        return bool(kernel_trust.made_elsewhere_until(workspace))
     except NotAllowed:
         return False  # a server that is not trusted yet: that is asked for first
 
 
 def _adopt(workspace: Workspace) -> None:
     if workspace.git_dir:
-        words.know_journal(workspace, workspace.journal)
+        kernel_trust.know_journal(workspace, workspace.journal)
         return
     journal = SqliteJournal(workspace.journal_path)
     try:
-        words.adopt(workspace, journal)
+        kernel_trust.adopt(workspace, journal)
     finally:
         journal.close()
 
 
 def withdraw(workspace: Workspace) -> bool:
-    """Take the trust back; whether there was any. Everybody may: less counts afterwards."""
+    """Take the trust back; whether there was any. An agent may, too: less counts afterwards."""
     url = str(config.from_file(workspace, None).get(SETTING, ""))
-    had_server = bool(url) and words.forget(workspace, url)
-    return words.forget_settings(workspace) or had_server
+    had_server = bool(url) and kernel_trust.forget(workspace, url)
+    return kernel_trust.forget_settings(workspace) or had_server
 
 
 def value_text(value: Any) -> str:

@@ -35,7 +35,7 @@ from holdfast.session import sessions
 from holdfast.session.client_process import AT_WORK, standing
 from holdfast.session.rules.model import UNKNOWN_ISSUE
 from holdfast.web.figures import span
-from holdfast.web.record_text import page_of
+from holdfast.web.record_text import link_to
 
 if TYPE_CHECKING:
     from holdfast.fleet.roster import AgentEntry
@@ -117,7 +117,7 @@ def agents(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Iterator[C
                 "worktree": (entry["worktree"] or entry["home"]) if here else "",
                 "machine": entry["machine"],
                 "elsewhere": not here,
-                "figures": spent.data(),
+                "figures": spent._asdict(),
                 "choices": _choices(entry),
                 "epic": epic.folder,
                 "feature": entry["feature"],
@@ -127,14 +127,10 @@ def agents(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Iterator[C
 
 def epics(workspace: Workspace) -> list[Epic]:
     """The epic of the settings, and every other epic that has agents in the journal."""
-    found = {"": find(workspace)} if not workspace.exists() else {}
-    if workspace.exists():
-        first = find(workspace)
-        found[first.folder] = first
-        for head in workspace.journal.heads("agent:"):
-            folder = head["stream"].partition(":")[2].rpartition("/")[0]
-            found.setdefault(folder, Epic(workspace, folder))
-    return list(found.values())
+    first = find(workspace)
+    heads = workspace.journal.heads("agent:") if workspace.exists() else []
+    folders = {head["stream"].partition(":")[2].rpartition("/")[0]: None for head in heads}
+    return [first, *(Epic(workspace, one) for one in folders if one != first.folder)]
 
 
 def lane_of(entry: AgentEntry) -> str:
@@ -179,7 +175,7 @@ def work_sessions(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Ite
         seen_at = state["ended_at"] or last["at"]
         yield {
             **_card(place, "session", state["session"][:8], state["session"]),
-            "href": page_of(place.key, f"session:{state['session']}"),
+            "href": link_to(place.key, f"session:{state['session']}"),
             "lane": DONE if over else _by_age(seen_at, now) if stands == AT_WORK else QUIET,
             "word": stands,
             "about": _issue(state),
@@ -190,7 +186,7 @@ def work_sessions(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Ite
             "seen_at": seen_at,
             "worktree": last["world"]["worktree"],
             "branch": last["world"]["branch"] or "",
-            "figures": meter.figures(place.root, session=state["session"]).data(),
+            "figures": meter.figures(place.root, session=state["session"])._asdict(),
             "next": f"holdfast resume --session {state['session'][:8]}",
         }
 
@@ -211,17 +207,15 @@ def tracks(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Iterator[C
             continue
         step = current_step(state)
         checkpoint = checkpoint_of(state, step)
-        held = waiting_for(state)
         moment = newest(state["document"])
         seen_at = clock.stamp(moment) if moment else head["seen_at"]
         over = step == COMPLETE
         why = why_paused(state)
-        word = "paused" if held else "failed" if why else step.replace("_", " ").lower()
         yield {
             **_card(place, "track", state["track"], ""),
-            "href": page_of(place.key, head["stream"]),
+            "href": link_to(place.key, head["stream"]),
             "lane": DONE if over else (NEEDS if why else _by_age(seen_at, now)),
-            "word": "complete" if over else word,
+            "word": "complete" if over else word_of_track(state),
             "about": f"step {step}",
             "doing": said(checkpoint, "current_task") or ("" if why else said(checkpoint, "notes")),
             "why": [why] if why else [],
@@ -243,6 +237,13 @@ def why_paused(state: LoopState) -> str:
     if step == COMPLETE or status_of(state, step) != "FAILED":
         return ""
     return said(checkpoint_of(state, step), "notes") or f"{step} failed"
+
+
+def word_of_track(state: LoopState) -> str:
+    """`paused`, `failed`, or the step that a track is at."""
+    if waiting_for(state):
+        return "paused"
+    return "failed" if why_paused(state) else current_step(state).replace("_", " ").lower()
 
 
 def runs(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Iterator[Card]:
@@ -269,7 +270,7 @@ def runs(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Iterator[Car
         resume = plan_runs.resume_command(state)
         yield {
             **_card(place, "run", f"Run {state['id']}", ""),
-            "href": page_of(place.key, head["stream"]),
+            "href": link_to(place.key, head["stream"]),
             "lane": lane,
             "word": word,
             "about": f"phase {phase}, wave {wave}" if phase and not over else "",

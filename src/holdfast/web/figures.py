@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 from itertools import pairwise
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.kernel import clock
 from holdfast.loop.rules.checkpoint import instant_of
 
 if TYPE_CHECKING:
     from holdfast.session.course import Moment, MomentKind
+
+Data = dict[str, Any]
 
 # Gauges are in percent; bars and charts are stretched to the width that there is.
 WHOLE = 100.0
@@ -35,120 +37,18 @@ MOST_COLUMNS, MOST_NAMED, MOST_PERIODS = 80, 3, 10
 MOST_DAYS = 14
 
 
-class Limit(TypedDict):
-    """A limit on a gauge, with its name and its position in percent."""
-
-    name: str
-    label: str
-    at: float
-
-
-class Gauge(TypedDict):
-    """A value among its limits; positions are percentages of its length."""
-
-    filled: float
-    marks: list[Limit]
-
-
-class ChartLine(TypedDict):
-    """The points of a line for SVG, and the position of the last one in percent."""
-
-    points: str
-    last: tuple[float, float]
-
-
-class Chart(TypedDict):
-    lines: list[ChartLine]
-    marks: list[Limit]
-    since: str
-    until: str
-
-
-class WorkSpan(TypedDict):
+class WorkSpan(NamedTuple):
     """A period of work. Without an `end` it goes on."""
 
     name: str
-    href: str
     begin: str
     end: str
     tone: str
-    said: str
+    said: str = ""
 
 
-class Bar(WorkSpan):
-    x: float
-    width: float
-    took: str
-
-
-class Bars(TypedDict):
-    bars: list[Bar]
-    since: str
-    until: str
-
-
-class Column(TypedDict):
-    """Moments of one kind that are close together. `share` is their number as a part of the most."""
-
-    x: float
-    count: int
-    share: float
-    at: str
-    said: str
-
-
-class Lane(TypedDict):
-    kind: str
-    name: str
-    total: int
-    marks: list[Column]
-
-
-class Pause(TypedDict):
-    at: float
-    said: str
-
-
-class Growth(TypedDict):
-    points: str
-    total: float
-
-
-class CourseRow(TypedDict):
-    """A period; `counts` has a number for each lane."""
-
-    at: str
-    counts: list[int]
-    cost: float
-
-
-class Course(TypedDict):
-    lanes: list[Lane]
-    cost: Growth | None
-    breaks: list[Pause]
-    since: str
-    until: str
-    took: str
-    rows: list[CourseRow]
-
-
-class Day(TypedDict):
-    date: str
-    label: str
-    cost: float
-    height: float
-    is_top: bool
-    sessions: int
-
-
-class DayChart(TypedDict):
-    top: float
-    total: float
-    days: list[Day]
-
-
-def gauge(value: float | None, marks: Sequence[tuple[str, str, float]]) -> Gauge:
-    """A value among its limits, each a name, a label and a number."""
+def gauge(value: float | None, marks: Sequence[tuple[str, str, float]]) -> Data:
+    """A value among its limits, each a name, a label and a number. Positions are percentages."""
     top = max([number for _, _, number in marks] + [0.0]) * BEYOND or 1.0
     top = max(top, (value or 0.0) * 1.02)
     return {
@@ -162,8 +62,9 @@ def gauge(value: float | None, marks: Sequence[tuple[str, str, float]]) -> Gauge
 
 def chart(
     series: Sequence[Sequence[tuple[int, float]]], marks: Sequence[tuple[str, str, float]]
-) -> Chart | None:
-    """Values over time, one line a series; None if there is nothing to draw."""
+) -> Data | None:
+    """Values over time, one line a series; None if there is nothing to draw. The points are for SVG, the
+    position of the last one is in percent."""
     moments = [at for one in series for at, _ in one]
     if len(moments) < 2 or min(moments) == max(moments):
         return None
@@ -179,7 +80,7 @@ def chart(
             HIGH - EDGE - (value - bottom) / (top - bottom) * (HIGH - 2 * EDGE)
         )
 
-    lines: list[ChartLine] = []
+    lines: list[Data] = []
     for one in series:
         places = [place(at, value) for at, value in thin_out(one)]
         if places:
@@ -200,9 +101,7 @@ def chart(
 # The course of a session
 
 
-def course(
-    moments: Sequence[Moment], messages: Sequence[tuple[str, float | None]]
-) -> Course | None:
+def course(moments: Sequence[Moment], messages: Sequence[tuple[str, float | None]]) -> Data | None:
     """Requests, edits, failures, finished tasks and cost over the same time; None without any.
 
     A pause of the night would push all work to the edges, so long pauses are cut and marked.
@@ -212,7 +111,7 @@ def course(
     if not times:
         return None
     axis = _Axis(times)
-    lanes: list[Lane] = []
+    lanes: list[Data] = []
     for kind, name in LANES:
         these = [one for one in moments if one.kind == kind]
         lanes.append(
@@ -253,7 +152,7 @@ class _Axis:
             self._starts.append(x)
             self._shares.append(share * room)
             x += share * room + PAUSE
-        self.breaks: list[Pause] = [
+        self.breaks: list[Data] = [
             {"at": _rounded(start - PAUSE / 2), "said": span(long)}
             for start, (long, _, _) in zip(self._starts[1:], cut, strict=True)
         ]
@@ -274,13 +173,14 @@ def _timed(messages: Sequence[tuple[str, float | None]]) -> list[tuple[int, floa
     return [(at, cost) for at, cost in found if at is not None]
 
 
-def _columns(moments: Sequence[Moment], axis: _Axis) -> list[Column]:
-    """Moments that would stand on each other, as one mark with their number."""
+def _columns(moments: Sequence[Moment], axis: _Axis) -> list[Data]:
+    """Moments that would stand on each other, as one mark with their number, and with that number as a
+    share of the highest."""
     together: dict[int, list[Moment]] = {}
     for one in moments:
         together.setdefault(int(axis.place(one.at) / WHOLE * MOST_COLUMNS), []).append(one)
     most = max((len(those) for those in together.values()), default=1)
-    columns: list[Column] = []
+    columns: list[Data] = []
     for those in together.values():
         texts = list(dict.fromkeys(one.text for one in those if one.text))
         more = f" and {len(texts) - MOST_NAMED} more" if len(texts) > MOST_NAMED else ""
@@ -296,7 +196,7 @@ def _columns(moments: Sequence[Moment], axis: _Axis) -> list[Column]:
     return columns
 
 
-def _growth(paid: Sequence[tuple[int, float]], axis: _Axis) -> Growth | None:
+def _growth(paid: Sequence[tuple[int, float]], axis: _Axis) -> Data | None:
     """The sum of all costs so far, as points of a line; None if nothing has a price."""
     total = sum(cost for _, cost in paid)
     if not total:
@@ -312,10 +212,8 @@ def _growth(paid: Sequence[tuple[int, float]], axis: _Axis) -> Growth | None:
     return {"points": " ".join([first, *(f"{x},{y}" for x, y in places)]), "total": total}
 
 
-def _rows(
-    moments: Sequence[Moment], paid: Sequence[tuple[int, float]], axis: _Axis
-) -> list[CourseRow]:
-    """The same as a table: a few periods, each with its numbers."""
+def _rows(moments: Sequence[Moment], paid: Sequence[tuple[int, float]], axis: _Axis) -> list[Data]:
+    """The same as a table: a few periods, each with a number for each lane."""
     periods: list[tuple[int, int]] = []
     worked = sum(end - begin for begin, end in axis.spans)
     for begin, end in axis.spans:
@@ -326,7 +224,7 @@ def _rows(
             (first, last + (number == count - 1))
             for number, (first, last) in enumerate(pairwise(bounds))
         ]
-    rows: list[CourseRow] = []
+    rows: list[Data] = []
     for first, last in periods:
         inside = [one.kind for one in moments if first <= one.at < last]
         rows.append(
@@ -344,7 +242,7 @@ def _rows(
 
 def days(
     sessions: Sequence[tuple[str, Sequence[tuple[str, float | None]]]], now: int
-) -> DayChart | None:
+) -> Data | None:
     """What was spent on each of the last days, this machine's days; None if nothing has a price.
     Each session has a name and its messages."""
     last = _day(now)
@@ -399,22 +297,23 @@ def thin_out(points: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
     return [*kept, points[-1]]
 
 
-def bars(work: Sequence[WorkSpan], now: int) -> Bars | None:
+def bars(work: Sequence[WorkSpan], now: int) -> Data | None:
     """Who worked when, from the first start to the last end, or to now while work goes on."""
-    timed = [(one, instant_of(one["begin"]), instant_of(one["end"])) for one in work]
+    timed = [(one, instant_of(one.begin), instant_of(one.end)) for one in work]
     known = [(one, begin, end) for one, begin, end in timed if begin is not None]
     if not known:
         return None
     since = min(begin for _, begin, _ in known)
     until = max([end if end is not None else now for _, _, end in known] + [since + 1000])
-    drawn: list[Bar] = []
+    drawn: list[Data] = []
     for one, begin, end in known:
         last = max(begin, now if end is None else end)
         x = (begin - since) / (until - since) * WIDE
         width = max((last - begin) / (until - since) * WIDE, SHORTEST)
         drawn.append(
             {
-                **one,
+                **one._asdict(),
+                "href": "",
                 "x": _rounded(min(x, WIDE - SHORTEST)),
                 "width": _rounded(min(width, WIDE)),
                 "took": span(last - begin),

@@ -18,6 +18,7 @@ from urllib.parse import quote, urlencode
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
 from holdfast.web.background import Inboxes, SpendingMeter
+from holdfast.web.pages import PageContext
 from holdfast.web.rendering import Renderer
 from holdfast.web.table import Page
 from holdfast.web.workspaces import Site, away, format_positions, is_away
@@ -144,7 +145,7 @@ class PageCache:
         try:
             if "{workspace}" in asked.page.path:
                 self.site.place(words["workspace"]).look()
-            data = gatherer(name)(self.site, words, now, self.meter)
+            data = gatherer(name)(PageContext(self.site, words, now, self.meter))
             title, live = self.renderer.parts(f"{name}.html", data=data, now=now)
             error = None
         except (HoldfastError, OSError) as problem:
@@ -173,7 +174,7 @@ def _place(words: Mapping[str, str]) -> str:
     return words.get("workspace", "")
 
 
-def gatherer(name: str) -> Callable[[Site, Mapping[str, str], int, SpendingMeter], dict[str, Any]]:
+def gatherer(name: str) -> Callable[[PageContext], dict[str, Any]]:
     module = importlib.import_module(f"holdfast.web.pages.{name}")
-    found: Callable[[Site, Mapping[str, str], int, SpendingMeter], dict[str, Any]] = module.gather
+    found: Callable[[PageContext], dict[str, Any]] = module.gather
     return found

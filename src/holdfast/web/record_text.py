@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-import stat
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import quote
 
-from holdfast.kernel.errors import Usage
 from holdfast.kernel.plain_file import open_plain
 from holdfast.maintenance.record_text import describe, describe_all, tone, word_of
 
 if TYPE_CHECKING:
-    from holdfast.journal.interface import Journal, Record
+    from holdfast.journal.interface import Record
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.web.workspaces import ServedWorkspace
 
     class RecordLine(TypedDict):
         """One record as a line. `tone` is `good`, `bad`, `wait` or empty; `href` is the page of its
@@ -43,15 +42,15 @@ if TYPE_CHECKING:
         total: int
 
 
+NO_RECORDS: RecordPage = {"records": [], "older": 0, "newer": 0, "total": 0}
 MOST_TOLD = 40
-LARGEST_NUMBER = 2**53
 PAGES = {"session": "sessions", "loop": "tracks", "run": "runs", "rfc": "rfcs", "gate": "gates"}
 MOST_BYTES = 6_000
 # Colours and moves of a cursor; titles and links; all that begin with an escape.
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 
 
-def told(key: str, record: Record, text: str = "") -> RecordLine:
+def show_record(key: str, record: Record, text: str = "") -> RecordLine:
     """A record of the workspace with this key, as a line."""
     return {
         "seq": record["seq"],
@@ -65,7 +64,7 @@ def told(key: str, record: Record, text: str = "") -> RecordLine:
         "word": word_of(record),
         "what": text or describe(record),
         "tone": tone(record),
-        "href": page_of(key, record["stream"]),
+        "href": link_to(key, record["stream"]),
     }
 
 
@@ -77,36 +76,40 @@ def _subject(stream: str) -> str:
     return f"{word} {name}".strip()
 
 
-def stretch(
-    journal: Journal, key: str, stream: str, before: int | None = None, most: int = MOST_TOLD
+def show_records(
+    place: ServedWorkspace, stream: str, before: int | None = None, most: int = MOST_TOLD
 ) -> RecordPage:
     """The newest records of a stream, or those before a version. It uses the index, so length does
     not matter."""
-    head = journal.head(stream)
+    workspace = place.workspace
+    head = workspace.journal.head(stream) if workspace.exists() else None
     if head is None:
-        return {"records": [], "older": 0, "newer": 0, "total": 0}
+        return NO_RECORDS
+    journal = workspace.journal
     newest, first = head["version"], head["anchor_version"]
     until = newest if before is None else max(first, min(before - 1, newest))
     after = max(first, until - most)
     found = journal.read(stream, after=after, limit=until - after) if until > after else []
     texts = describe_all(journal, found)
     return {
-        "records": [told(key, record, texts[record["id"]]) for record in reversed(found)],
+        "records": [
+            show_record(place.key, record, texts[record["id"]]) for record in reversed(found)
+        ],
         "older": after + 1 if after > first else 0,
         "newer": until + most + 1 if until < newest else 0,
         "total": newest - first,
     }
 
 
-def tail(journal: Journal, stream: str, most: int) -> list[Record]:
+def read_last(workspace: Workspace, stream: str, most: int) -> list[Record]:
     """The last records of a stream, oldest first."""
-    head = journal.head(stream)
+    head = workspace.journal.head(stream) if workspace.exists() else None
     if head is None:
         return []
-    return journal.read(stream, after=max(head["anchor_version"], head["version"] - most))
+    return workspace.journal.read(stream, after=max(head["anchor_version"], head["version"] - most))
 
 
-def page_of(key: str, stream: str) -> str:
+def link_to(key: str, stream: str) -> str:
     """The page of a stream; empty if it has none."""
     kind, _, name = stream.partition(":")
     if kind in PAGES:
@@ -114,26 +117,14 @@ def page_of(key: str, stream: str) -> str:
     return {"budget": "/budget", "agent": "/fleet"}.get(kind, "")
 
 
-def number(words: Mapping[str, str], name: str) -> int | None:
-    """A number in an address; anything else is refused."""
-    text = words.get(name, "")
-    if not text:
-        return None
-    if not (text.isascii() and text.isdigit()) or len(text) > 16 or int(text) > LARGEST_NUMBER:
-        raise Usage(f"{name}={text!r:.40} is no number.", hint="Follow the links of the page.")
-    return int(text)
-
-
-def end_of(path: str) -> str:
-    """The last lines of a log; an empty list if the log is gone."""
-    if not is_plain(path):
-        return ""
+def read_end(path: str) -> str:
+    """The last lines of a log; empty if the log is gone."""
     try:
         with os.fdopen(open_plain(path, follow=True), "rb") as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - MOST_BYTES))
             text = without_terminal_codes(file.read(MOST_BYTES).decode("utf-8", "replace"))
-    except OSError:
+    except (OSError, ValueError):
         return ""
     return text if size <= MOST_BYTES else text.partition("\n")[2] or text
 
@@ -142,12 +133,3 @@ def without_terminal_codes(text: str) -> str:
     """A line without terminal colours; of an overwritten line, its last version."""
     lines = _ESCAPES.sub("", text).replace("\r\n", "\n").split("\n")
     return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in lines)
-
-
-def is_plain(path: str, largest: int | None = None) -> bool:
-    """Whether a path is a regular file. A pipe would make every page wait."""
-    try:
-        seen = os.stat(path)
-    except (OSError, ValueError):
-        return False
-    return stat.S_ISREG(seen.st_mode) and (largest is None or seen.st_size <= largest)

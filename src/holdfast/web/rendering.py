@@ -17,7 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from holdfast.kernel import clock
-from holdfast.kernel.text import safe
+from holdfast.kernel.text import one_line, safe
 from holdfast.web.table import PAGES
 from holdfast.web.urls import Address, safe_link
 
@@ -64,7 +64,7 @@ def templates() -> Environment:
         ago=ago,
         since=since,
         money=money,
-        brief=brief,
+        brief=one_line,
         ticked=ticked,
         parts=parts,
         minute=clock.minute,
@@ -155,9 +155,3 @@ def money(value: float | None) -> str:
     if value is None:
         return ""
     return f"${value:.2f}" if value >= 0.01 or value == 0 else "<$0.01"
-
-
-def brief(text: str, length: int = 140) -> str:
-    """The beginning of a text, on one line."""
-    flat = " ".join(text.split())
-    return flat if len(flat) <= length else flat[: length - 1] + "…"

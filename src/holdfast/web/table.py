@@ -1,6 +1,6 @@
 """All pages and changes of the page server. To add one, add a row here, a module and a template.
 
-A page's module `pages/<name>.py` has `gather(site, words, now)`, which returns plain data. The
+A page's module `pages/<name>.py` has `gather(page)`, which takes a `PageContext` and returns plain data. The
 page's `.json` is that data, and `templates/<name>.html` shows it in its blocks `title` and `live`.
 A change is a function `<name>(workspace, words, person)` in `changes.py`, which returns the next address.
 """

@@ -48,7 +48,7 @@ def since_commit(worktree: str, known: Sequence[str]) -> Uncommitted:
     try:
         changed = _compared(worktree, "HEAD")
     except (HoldfastError, OSError, ValueError) as error:
-        changed = _nothing(getattr(error, "message", str(error)))
+        changed = _nothing(str(error))
     try:
         wanted = ("--others", "--exclude-standard", "-z", "--", *WITHOUT)
         output = git(worktree, "ls-files", *wanted, seconds=GIT_SECONDS)
@@ -70,7 +70,7 @@ def between(worktree: str, at: str, before: str, known: Sequence[str]) -> Change
             return _nothing("No snapshot of the work tree was kept.")
         return _compared(worktree, old, new) if old else _nothing("There was no commit before it.")
     except (HoldfastError, OSError, ValueError) as error:
-        return _nothing(getattr(error, "message", str(error)))
+        return _nothing(str(error))
 
 
 def _ends(worktree: str, at: str, before: str) -> tuple[str, str]:

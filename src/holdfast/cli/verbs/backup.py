@@ -150,7 +150,10 @@ def purge_command(call: Call, id: str, matching: bool, dry_run: bool, yes: bool)
         done = erase(call.workspace, found, text=text, actor=call.actor, now=call.now)
     lines = [f"Erased {what}."]
     if done["snapshots"]:
-        lines.append("Git still holds what the snapshots held, until `git gc --prune=now`.")
+        lines.append(
+            "What these snapshots held is still among git's unreachable objects, which git removes after "
+            'two weeks or later. "Erase a secret" in docs/how-to/README.md says how to remove it at once.'
+        )
     is_unfinished = any(one["ours"] for one in done["left"])
     if done["left"]:
         lines.append("Left:")

@@ -2,29 +2,62 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Literal, TypedDict
-
-    class Check(TypedDict):
-        """One check. `fixed` says what `--fix` did about it."""
-
-        id: str
-        status: Literal["ok", "warning", "problem"]
-        what: str
-        why: str
-        fix: str
-        fixed: str
+import os
+import pwd
+import tempfile
+from typing import Literal, TypedDict
 
 
-def new_check(
-    id: str,
-    what: str,
-    *,
-    status: Literal["ok", "warning", "problem"] = "ok",
-    why: str = "",
-    fix: str = "",
-    fixed: str = "",
-) -> Check:
-    """A check that found nothing wrong, unless `status` says so."""
-    return {"id": id, "status": status, "what": what, "why": why, "fix": fix, "fixed": fixed}
+class Check(TypedDict):
+    """One check. `fixed` says what `--fix` did about it."""
+
+    id: str
+    status: Literal["ok", "warning", "problem"]
+    what: str
+    why: str
+    fix: str
+    fixed: str
+
+
+def accept(id: str, what: str, *, why: str = "", fixed: str = "") -> Check:
+    """A check that found nothing wrong, or nothing any more."""
+    return {"id": id, "status": "ok", "what": what, "why": why, "fix": "", "fixed": fixed}
+
+
+def warn(id: str, what: str, *, why: str, fix: str = "", fixed: str = "") -> Check:
+    return {"id": id, "status": "warning", "what": what, "why": why, "fix": fix, "fixed": fixed}
+
+
+def fail(id: str, what: str, *, why: str, fix: str = "") -> Check:
+    return {"id": id, "status": "problem", "what": what, "why": why, "fix": fix, "fixed": ""}
+
+
+def who_can_open(path: str) -> str:
+    """Who must change what, so that this process can write a file or folder; empty if it can. What does not
+    exist yet is made in the nearest folder that does."""
+    while not os.path.exists(path):
+        path = os.path.dirname(path)
+    if _can_write(path):
+        return ""
+    if os.statvfs(path).f_flag & os.ST_RDONLY:
+        return (
+            f"{path} is on a file system that is mounted read-only. The administrator of this machine, or "
+            "of the sandbox around this process, makes it writable."
+        )
+    owner = os.stat(path).st_uid
+    try:
+        name = pwd.getpwuid(owner).pw_name
+    except KeyError:
+        name = str(owner)
+    return f"The user {name}, who owns {path}, makes it writable for this user."
+
+
+def _can_write(path: str) -> bool:
+    if not os.path.isdir(path):
+        return os.access(path, os.W_OK)
+    try:
+        # Some sandboxes refuse a write that `os.access` allows.
+        tempfile.TemporaryFile(dir=path).close()
+    except OSError:
+        return False
+    return True

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from holdfast.clients import launcher
 from holdfast.clients.condition import conditions
 from holdfast.clients.installation import install, server
 from holdfast.kernel import clock, failures
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.text import plural
-from holdfast.maintenance.checks import new_check
+from holdfast.maintenance.checks import Check, accept, fail, warn
 from holdfast.processes.distribution import FOREIGN, NAME, find_foreign_package
 from holdfast.session.handover_text import how_long
 from holdfast.version import __version__
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Literal
-
-    from holdfast.clients.condition import Condition, HookRuns
+    from holdfast.clients.condition import HookRuns
     from holdfast.kernel.workspace import Workspace
-    from holdfast.maintenance.checks import Check
 
 
 def check_clients(
@@ -35,15 +33,14 @@ def check_failures(workspace: Workspace, fix: bool) -> Check:
     """Hooks that ran and failed."""
     failed = failures.read(workspace)
     if not failed:
-        return new_check("hooks", "No hook failed")
+        return accept("hooks", "No hook failed")
     if fix:
         failures.forget(workspace)
-        return new_check("hooks", "No hook failed", fixed=f"{len(failed)} taken note of")
+        return accept("hooks", "No hook failed", fixed=f"{len(failed)} taken note of")
     last = failed[-1]
-    return new_check(
+    return warn(
         "hooks",
         f"{plural(len(failed), 'hook')} failed; last {last['hook']} at {last['at']}: {last['reason']}",
-        status="warning",
         why="A hook never stops its agent, so this is where it says why.",
         fix="Mend the cause, then holdfast doctor --fix",
     )
@@ -53,38 +50,28 @@ def _launcher(fix: bool) -> list[Check]:
     """The launcher of the hooks, and what it could not start. Both belong to the user: what failed in
     another project is named here as well."""
     problem, failed = launcher.problem(), launcher.failures()
-    done = ""
+    fine = "Hooks can be started"
     if fix:
-        if launcher.install():
-            done = "The launcher starts this holdfast"
+        done = ["The launcher starts this holdfast"] if launcher.install() else []
         if failed:
-            done = f"{done}; " if done else ""
-            done += f"{launcher.forget_failures()} taken note of"
-        return [new_check("launcher", "Hooks can be started", fixed=done)]
+            done.append(f"{launcher.forget_failures()} taken note of")
+        return [accept("launcher", fine, fixed="; ".join(done))]
     found = []
     if problem:
-        found.append(
-            new_check(
-                "launcher",
-                problem,
-                status="problem",
-                why="Clients go on without it, and nothing is recorded.",
-                fix="holdfast doctor --fix",
-            )
-        )
+        why = "Clients go on without it, and nothing is recorded."
+        found.append(fail("launcher", problem, why=why, fix="holdfast doctor --fix"))
     if failed:
         last = failed[0]
         found.append(
-            new_check(
+            warn(
                 "launcher",
                 f"{plural(len(failed), 'hook')} could not be started; last {last['hook']} at "
                 f"{clock.precise(last['at'])} in {last['folder'] or 'an unknown folder'}: {last['reason']}",
-                status="warning",
                 why="The client went on without them, and nothing was recorded.",
                 fix="holdfast doctor --fix",
             )
         )
-    return found or [new_check("launcher", "Hooks can be started")]
+    return found or [accept("launcher", fine)]
 
 
 def _clients(workspace: Workspace, fix: bool) -> Check:
@@ -103,12 +90,12 @@ def _clients(workspace: Workspace, fix: bool) -> Check:
         what = (
             f"This holdfast is in the settings of {names}" if names else "No client calls holdfast"
         )
-        return new_check("clients", what, fixed=fixed)
+        return accept("clients", what, fixed=fixed)
     again = " ".join(f"--client {one['client']}" for one in wrong)
-    return new_check(
+    complain = fail if any(one["broken"] for one in wrong) else warn
+    return complain(
         "clients",
         " ".join(one["problem"] for one in wrong),
-        status=_worst(wrong),
         why=" ".join(dict.fromkeys(one["why"] for one in wrong)),
         fix=f"holdfast init {again}",
     )
@@ -118,36 +105,30 @@ def _runs(run: HookRuns, now: int) -> Check:
     """When each event of a client last came in."""
     id = f"{run['client']} hooks"
     if run["problem"]:
-        return new_check(
+        return warn(
             id,
             run["problem"],
-            status="warning",
             why="A hook that does not run records nothing and holds no limit.",
             fix=run["fix"],
         )
     name = f"{run['client']} {run['version']}".strip()
     if not any(run["events"].values()):
-        return new_check(id, f"{name}: no session since `init`")
+        return accept(id, f"{name}: no session since `init`")
     told = ", ".join(
         f"{event} {f'{how_long(max(0, now - clock.parse(at)))} ago' if at else 'never'}"
         for event, at in run["events"].items()
     )
-    return new_check(id, f"{name}: {told}")
-
-
-def _worst(wrong: list[Condition]) -> Literal["warning", "problem"]:
-    return "problem" if any(one["broken"] for one in wrong) else "warning"
+    return accept(id, f"{name}: {told}")
 
 
 def _package() -> Check:
     """Another project's package has our import name: the two overwrite each other's files."""
     foreign = find_foreign_package()
     if foreign:
-        return new_check(
+        return fail(
             "package",
             f"Another project's package `{FOREIGN}` is installed here: {foreign}",
-            status="problem",
             why=f"It has the same import name. This project is {NAME}.",
             fix=f"pip uninstall {FOREIGN}, then pip install --force-reinstall {NAME}",
         )
-    return new_check("package", f"{NAME} {__version__}")
+    return accept("package", f"{NAME} {__version__}")

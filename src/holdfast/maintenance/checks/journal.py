@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import apsw
 
@@ -17,36 +18,37 @@ from holdfast.kernel.views import quarantine
 from holdfast.kernel.workspace import worktrees
 from holdfast.maintenance import purge
 from holdfast.maintenance.backup import describe, salvage
-from holdfast.maintenance.checks import new_check
+from holdfast.maintenance.checks import Check, accept, fail, warn, who_can_open
 from holdfast.maintenance.gc import leftovers
 from holdfast.remote import facts
 from holdfast.remote.identity import name_of
 from holdfast.remote.move import astray, join_hint, list_alike, server_of
 from holdfast.streams import open_writer
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from holdfast.kernel.workspace import Workspace
-    from holdfast.maintenance.checks import Check
 
 UNFINISHED_AGE = clock.HOUR
 # What `--fix` does about a damaged file: no copy is needed, and the damaged file is kept.
 SALVAGE = "holdfast doctor --fix"
+GRANT = (
+    "The administrator of the database lets this role append: `holdfast admin grant ROLE` prints the "
+    "statements. If the server is a copy that follows another, HOLDFAST_URL must name that one."
+)
 
 
 def check_sqlite() -> Check:
     version = apsw.sqlite_lib_version()
     if upkeep.has_reset_race(version):
-        return new_check(
+        return fail(
             "sqlite",
             f"SQLite {version} can lose a commit that races a checkpoint.",
-            status="problem",
             why="Fixed in SQLite 3.51.3; apsw's own wheels have it.",
             fix="Install apsw from its wheel: pip install --upgrade --only-binary apsw apsw",
         )
-    return new_check("sqlite", f"SQLite {version}, apsw {apsw.apsw_version()}")
+    return accept("sqlite", f"SQLite {version}, apsw {apsw.apsw_version()}")
 
 
 def check_filesystem(workspace: Workspace) -> Check:
@@ -54,11 +56,11 @@ def check_filesystem(workspace: Workspace) -> Check:
     kind = filesystem.kind_of(folder)
     safety = filesystem.safety(kind)
     if safety == "safe":
-        return new_check("filesystem", f"The journal is on {kind}")
-    return new_check(
+        return accept("filesystem", f"The journal is on {kind}")
+    complain = fail if safety == "unsafe" else warn
+    return complain(
         "filesystem",
         f"The journal is on {kind}, which is shared beyond this machine.",
-        status="problem" if safety == "unsafe" else "warning",
         why="SQLite's log needs one kernel: two machines would overwrite each other.",
         fix="Set HOLDFAST_HOME to a folder on a local disk.",
     )
@@ -83,56 +85,45 @@ def _guarded(check: Callable[[Workspace], Check], workspace: Workspace) -> Check
         return check(workspace)
     except HoldfastError as error:
         fix = SALVAGE if error.kind == "journal_damaged" and not workspace.url else error.hint
-        return new_check(
-            "journal", error.message, status="problem", why="Nothing can be read.", fix=fix
-        )
+        return fail("journal", error.message, why="Nothing can be read.", fix=fix)
     except ValueError as error:  # the text of a record is not what any version writes
-        return new_check(
+        return fail(
             "chains",
             f"A record cannot be read: {error}.",
-            status="problem",
             why="Another program changed the file, or the disk did.",
             fix="" if workspace.url else SALVAGE,
         )
 
 
 def _journal_opens(workspace: Workspace) -> Check:
-    journal = workspace.journal
-    if journal.read_only:
-        return new_check(
-            "journal",
-            f"{journal.place} is read-only here.",
-            status="warning",
-            why="Commands are left in the inbox for the next process that can write.",
-        )
-    return new_check("journal", f"{journal.place}")
+    return accept("journal", workspace.journal.place)
 
 
 def _salvaged(workspace: Workspace, now: int) -> Check:
     """Make a new journal of what can be read of the damaged one."""
     done = salvage(workspace, actor="holdfast", now=now)
-    return new_check(
-        "journal",
-        f"{workspace.journal_path} was damaged, and is new",
-        status="warning" if done["lost"] else "ok",
-        fixed=describe(done),
-        fix="If you have a copy, `holdfast backup FILE --restore` brings it back instead.",
-    )
+    return {
+        "id": "journal",
+        "status": "warning" if done["lost"] else "ok",
+        "what": f"{workspace.journal_path} was damaged, and is new",
+        "why": "",
+        "fix": "If you have a copy, `holdfast backup FILE --restore` brings it back instead.",
+        "fixed": describe(done),
+    }
 
 
 def _integrity(workspace: Workspace) -> Check:
     problems = workspace.journal.damage()
     if problems:
-        return new_check(
+        return fail(
             "integrity",
             f"SQLite finds the file damaged: {problems[0]}",
-            status="problem",
             why="Records may be unreadable.",
             fix="Restore the database with PostgreSQL's own tools." if workspace.url else SALVAGE,
         )
     if workspace.url:
-        return new_check("server", server_of(workspace.journal))
-    return new_check("integrity", "SQLite finds the file whole")
+        return accept("server", server_of(workspace.journal))
+    return accept("integrity", "SQLite finds the file whole")
 
 
 def _chains(workspace: Workspace) -> Check:
@@ -140,32 +131,52 @@ def _chains(workspace: Workspace) -> Check:
     broken = [finding for finding in findings if finding["broken"]]
     if broken:
         first = broken[0]
-        return new_check(
+        return fail(
             "chains",
             f"{first['stream']} is broken at {first['record'] or 'its end'}: {first['broken']}.",
-            status="problem",
             why="Another program changed the file, or the disk did.",
             fix="Compare with a copy: holdfast backup FILE --restore --dry-run",
         )
-    return new_check(
-        "chains", f"{sum(found['records'] for found in findings)} records, hashes right"
-    )
+    return accept("chains", f"{sum(found['records'] for found in findings)} records, hashes right")
+
+
+def check_writable(workspace: Workspace) -> Check:
+    """Whether this process can add records. If not, what becomes of them, and who must change what."""
+    if workspace.url:
+        place, who = workspace.journal.place, GRANT if workspace.journal.read_only else ""
+    else:
+        place = workspace.journal_path
+        files = (workspace.home, place, f"{place}-wal", os.path.join(workspace.home, lock.FILE))
+        who = next(filter(None, map(who_can_open, files)), "")
+    if not who:
+        return accept("writable", "Records can be written")
+    inbox = os.path.join(workspace.tool_folder, "inbox")
+    if who_can_open(inbox):
+        why = (
+            f"Nothing is recorded, and nothing can wait in {inbox}. Commands that write end with exit "
+            "code 75. Hooks let their client go on, and what they would record is lost."
+        )
+    else:
+        why = (
+            f"Nothing is recorded. Notes and the checkpoints of hooks wait in {inbox}, and the next command "
+            "that can write records them. Others, such as `holdfast agent start`, end with exit code 75."
+        )
+    return fail("writable", f"{place} is read-only here.", why=why, fix=who)
 
 
 def check_purge(workspace: Workspace, now: int, fix: bool) -> Check:
     if purge.pending(workspace) is None:
-        return new_check("purge", "No purge was interrupted")
+        return accept("purge", "No purge was interrupted")
     why = "The text that it was to erase is not gone yet."
     if fix:
         try:
             purge.finish(workspace, now=now)
-            return new_check("purge", "No purge is open", fixed="the purge was finished")
+            return accept("purge", "No purge is open", fixed="the purge was finished")
         except NotAllowed as refused:
             why = refused.message
-    return new_check(
+    return fail(
         "purge",
         "A purge was interrupted.",
-        status="problem",
         why=why,
         fix="holdfast doctor --fix",
     )
@@ -176,7 +187,7 @@ def check_lost(workspace: Workspace, now: int, fix: bool) -> Check:
     in what these say, and keeps the list of the lost records in quarantine."""
     lost = workspace.journal.lost()
     if not lost:
-        return new_check("lost", "No acknowledged record is missing")
+        return accept("lost", "No acknowledged record is missing")
     streams = list(dict.fromkeys(entry["stream"] for entry in lost))
     what = (
         f"{len(lost)} acknowledged record{'s are' if len(lost) != 1 else ' is'} missing, "
@@ -193,11 +204,10 @@ def check_lost(workspace: Workspace, now: int, fix: bool) -> Check:
         for path in lost_marks(workspace.journal_path):
             kept = quarantine.keep(workspace, path, now)
             os.unlink(path)
-        return new_check("lost", what, why=why, fixed=f"their list is kept in {kept}")
-    return new_check(
+        return accept("lost", what, why=why, fixed=f"their list is kept in {kept}")
+    return fail(
         "lost",
         what,
-        status="problem",
         why=why,
         fix="holdfast doctor --fix takes in what their files still show",
     )
@@ -207,14 +217,13 @@ def check_origin(workspace: Workspace) -> Check:
     """Whether the journal was made here. A `.git` folder can come with an archive."""
     roots = {row["worktree"] for row in workspace.journal.views()} if not workspace.url else set()
     if not made_elsewhere_until(workspace):
-        return new_check("origin", "The journal belongs to this repository")
+        return accept("origin", "The journal belongs to this repository")
     what = "The journal was made elsewhere, under another home, or by an earlier version."
     if roots and not roots & set(worktrees(workspace)):
         what = f"The journal wrote its files in {sorted(roots)[0]}, and never here."
-    return new_check(
+    return warn(
         "origin",
         what,
-        status="warning",
         why="The repository was moved, or it came with its .git folder from another person. None of "
         "their commands is run, none of their comments is sent, and no answer of theirs counts.",
         fix=f"If it is yours: holdfast trust. If it is not, remove it: {workspace.home}",
@@ -228,35 +237,33 @@ def check_elsewhere(workspace: Workspace) -> Check:
         alike = list_alike(workspace, workspace.journal) if workspace.url else []
         if alike:
             what = f"This journal is {name_of(workspace)}; the server also has {', '.join(alike)}"
-            return new_check("elsewhere", what, why=join_hint(alike))
-        return new_check("elsewhere", "All records are in this journal")
-    return new_check("elsewhere", found.what, status="warning", why=found.why, fix=found.fix)
+            return accept("elsewhere", what, why=join_hint(alike))
+        return accept("elsewhere", "All records are in this journal")
+    return warn("elsewhere", found.what, why=found.why, fix=found.fix)
 
 
 def check_refusals(workspace: Workspace) -> Check:
     refusals = workspace.journal.refusals()
     if refusals:
         last = refusals[-1]
-        return new_check(
+        return warn(
             "refused",
             f"{plural(len(refusals), 'refused write is', 'refused writes are')} kept; last at {last['at']}: {last['reason']}",
-            status="warning",
             why="A life that was taken over went on writing. Nothing of it was lost.",
             fix="holdfast doctor --json shows what they tried to write.",
         )
-    return new_check("refused", "No write was refused")
+    return accept("refused", "No write was refused")
 
 
 def check_outbox(workspace: Workspace) -> Check:
     failing = [effect for effect in workspace.journal.effects() if effect["error"]]
     if failing:
-        return new_check(
+        return warn(
             "outbox",
             f"{plural(len(failing), 'effect waits', 'effects wait')}; last error: {failing[0]['error']}",
-            status="warning",
             why="What is outside did not answer. It is tried again with every command.",
         )
-    return new_check("outbox", "Nothing waits to be delivered")
+    return accept("outbox", "Nothing waits to be delivered")
 
 
 def check_spool(workspace: Workspace, now: int) -> Check:
@@ -265,33 +272,28 @@ def check_spool(workspace: Workspace, now: int) -> Check:
     waits = facts.in_words(known)
     loss = facts.find_loss(workspace, now)
     if loss is not None:
-        return new_check(
+        return fail(
             "spool",
             facts.loss_in_words(loss),
-            status="problem",
             why="A copy took over without its last records, or an older backup was restored. What this "
             "machine had delivered before is not delivered again.",
             fix="Ask the people who run the database. `holdfast history` shows where the records end now.",
         )
     at_work = "a forwarder is at work" if known["forwarder"] else "no forwarder runs"
     if known["refused"]:
-        return new_check(
+        return warn(
             "spool",
             f"The server could not take {known['refused']} writes of this machine; they are kept in "
             f"{workspace.journal_path}",
-            status="warning",
             why="Nothing else waits for them.",
             fix="HOLDFAST_URL= holdfast doctor --json",
         )
     if not waits:
         heard = "" if not known["heard_at"] else f"; heard at {known['heard_at']}"
-        return new_check(
-            "spool", f"Nothing of this machine's waits for the server; {at_work}{heard}"
-        )
-    return new_check(
+        return accept("spool", f"Nothing of this machine's waits for the server; {at_work}{heard}")
+    return warn(
         "spool",
         f"{waits}; {at_work}, and has not heard the server {facts.how_long(known['heard_at'], now)}.",
-        status="warning",
         why="Nothing is lost. Other machines do not see it yet; it is delivered when the server is back.",
         fix="" if known["forwarder"] else "holdfast journal forward",
     )
@@ -302,16 +304,15 @@ def check_leftovers(workspace: Workspace, now: int, fix: bool) -> Check:
     if found and fix:
         for path in found:
             os.unlink(path)
-        return new_check("leftovers", "No leftovers", fixed=f"{len(found)} removed")
+        return accept("leftovers", "No leftovers", fixed=f"{len(found)} removed")
     if found:
-        return new_check(
+        return warn(
             "leftovers",
             f"{plural(len(found), 'file')} of interrupted writes: {found[0]}",
-            status="warning",
             why="A process was killed in the middle. They are of no use.",
             fix="holdfast doctor --fix",
         )
-    return new_check("leftovers", "No leftovers of interrupted writes")
+    return accept("leftovers", "No leftovers of interrupted writes")
 
 
 def _unfinished(workspace: Workspace, now: int) -> list[str]:
@@ -329,14 +330,13 @@ def check_lock(workspace: Workspace) -> Check:
     """The lock. It ends with its process, so a held lock means a process that works or hangs."""
     holder = _lock_holder(os.path.join(workspace.home, lock.FILE))
     if holder:
-        return new_check(
+        return warn(
             "lock",
             f"Process {holder} holds the workspace.",
-            status="warning",
             why="It is writing right now; if it stays, it is stuck.",
             fix=f"Look at it: ps -p {holder}",
         )
-    return new_check("lock", "No process holds the lock")
+    return accept("lock", "No process holds the lock")
 
 
 def _lock_holder(path: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from glob import escape, iglob
+from typing import TYPE_CHECKING
 
 from holdfast.clients.installation import hide_from_git, made_settings
 from holdfast.git.repository import GitError
@@ -21,15 +22,13 @@ from holdfast.kernel.views.exchange import is_supported
 from holdfast.kernel.views.files import content_digest, identity_of, target_of
 from holdfast.kernel.workspace import TOOL_FOLDER, worktrees
 from holdfast.maintenance import conflicts
-from holdfast.maintenance.checks import new_check
+from holdfast.maintenance.checks import Check, accept, fail, warn, who_can_open
 from holdfast.streams import open_writer, rules_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from holdfast.kernel.workspace import Workspace
-    from holdfast.maintenance.checks import Check
 
 # The files of a work tree that Holdfast reads, as patterns.
 READ_FILES = (
@@ -45,16 +44,15 @@ def check_strange_files(workspace: Workspace, now: int, fix: bool) -> Check:
     """What stands in the place of a file and is none that can be read. `fix` moves it aside."""
     found = list(list_strange_files(workspace))
     if not found:
-        return new_check("files", "Every file that Holdfast reads is a plain one")
+        return accept("files", "Every file that Holdfast reads is a plain one")
     if fix:
         moved = [f"{path} is now {_move_aside(workspace, path, now)}" for path, _ in found]
-        return new_check("files", "Strange files were moved aside", fixed="; ".join(moved))
+        return accept("files", "Strange files were moved aside", fixed="; ".join(moved))
     path, why = found[0]
     more = f", and {len(found) - 1} more" if len(found) > 1 else ""
-    return new_check(
+    return fail(
         "files",
         f"{path} cannot be read: {why}{more}",
-        status="problem",
         why="What it should say is not known, and is not written there.",
         fix="holdfast doctor --fix moves it aside",
     )
@@ -105,7 +103,7 @@ def check_views(workspace: Workspace, now: int, fix: bool) -> Check:
         if not row["removed"] and not _is_current(workspace, row["stream"], row["path"])
     ]
     if not behind:
-        return new_check("views", "Files say what the journal says")
+        return accept("views", "Files say what the journal says")
     fixed, refused = "", None
     if fix and not workspace.journal.read_only:
         writer = open_writer(workspace)
@@ -117,11 +115,10 @@ def check_views(workspace: Workspace, now: int, fix: bool) -> Check:
         left = [path for stream, path in behind if not _is_current(workspace, stream, path)]
         fixed = f"{len(behind) - len(left)} of {len(behind)} brought up to date"
         if not left:
-            return new_check("views", "Files say what the journal says", fixed=fixed)
-    return new_check(
+            return accept("views", "Files say what the journal says", fixed=fixed)
+    return warn(
         "views",
         f"Not what the journal says: {', '.join(path for _, path in behind[:5])}",
-        status="warning",
         why=refused.message
         if refused
         else "A crash came before the file was written, or it was edited since.",
@@ -149,11 +146,10 @@ def check_conflicts(workspace: Workspace) -> Check:
     """Edits by hand that met a newer change. No repair: a person chooses."""
     found = conflicts.list_all_conflicts(workspace)
     if not found:
-        return new_check("conflicts", "No edit by hand met a newer change")
-    return new_check(
+        return accept("conflicts", "No edit by hand met a newer change")
+    return warn(
         "conflicts",
         "; ".join(conflicts.describe(one, 200) for one in found[:5]),
-        status="warning",
         why="Both changed one value since the editor read the file. The file shows the newer one.",
         fix=f"Choose: holdfast conflicts {found[0]['id'][:8]} --take edited, or --take kept",
     )
@@ -165,24 +161,22 @@ def check_inboxes(workspace: Workspace, now: int, fix: bool) -> Check:
     refused = [path for root in roots for path in inbox.refused(root)]
     if waiting and fix and not workspace.journal.read_only:
         taken = take_in(open_writer(workspace), roots)
-        return new_check("inbox", "No command waits", fixed=f"{taken} taken in")
+        return accept("inbox", "No command waits", fixed=f"{taken} taken in")
     if waiting:
-        return new_check(
+        return warn(
             "inbox",
             f"{plural(len(waiting), 'command waits', 'commands wait')} in .holdfast/inbox to be taken in.",
-            status="warning",
             why="They could not write the journal; any next command here takes them in.",
             fix="holdfast doctor --fix",
         )
     if refused:
-        return new_check(
+        return warn(
             "inbox",
             f"{plural(len(refused), 'command was', 'commands were')} refused: {refused[0]}",
-            status="warning",
             why="Their life was taken over, or their text is damaged.",
             fix="Read them, and remove the files when they are of no more use.",
         )
-    return new_check("inbox", "No command waits")
+    return accept("inbox", "No command waits")
 
 
 def check_committed(workspace: Workspace) -> Check:
@@ -194,52 +188,41 @@ def check_committed(workspace: Workspace) -> Check:
         if os.path.basename(path) != ".gitignore"
     ]
     if not found:
-        return new_check("committed", "No file of ours came with the repository")
-    return new_check(
+        return accept("committed", "No file of ours came with the repository")
+    return warn(
         "committed",
         f"{plural(len(found), 'file')} of {TOOL_FOLDER}/ came with the repository and {'is' if len(found) == 1 else 'are'} ignored: {found[0]}",
-        status="warning",
         why="They would be commands, or a journal, of the author of that repository.",
         fix=f"Read them. To remove them: git rm -r --cached {TOOL_FOLDER}",
     )
 
 
 def check_ignored(workspace: Workspace, fix: bool) -> Check:
-    ignore = os.path.join(workspace.tool_folder, ".gitignore")
-    seen = _settings_seen(workspace)
+    seen, fixed = _settings_seen(workspace), []
     if seen and fix:
         hide_from_git(workspace)
-        seen = _settings_seen(workspace)
-        if not seen:
-            return new_check(
-                "ignored",
-                "Git does not see the settings that `holdfast init` made",
-                fixed="hidden from git",
-            )
+        seen, fixed = _settings_seen(workspace), ["hidden from git"]
     if seen:
-        return new_check(
+        return warn(
             "ignored",
             f"Git sees {', '.join(seen)}, which `holdfast init` made.",
-            status="warning",
             why="These settings name paths of this machine; `git add -A` would take them along.",
             fix="holdfast doctor --fix",
         )
-    if not os.path.isdir(workspace.tool_folder) or os.path.exists(ignore):
-        return new_check("ignored", "Git does not see the settings that `holdfast init` made")
-    if fix:
-        workspace.prepare_tool_folder()
-        return new_check(
+    ignore = os.path.join(workspace.tool_folder, ".gitignore")
+    is_missing = os.path.isdir(workspace.tool_folder) and not os.path.exists(ignore)
+    if is_missing and not fix:
+        return warn(
             "ignored",
-            "Git does not see the settings that `holdfast init` made",
-            fixed=".gitignore written",
+            f"{ignore} is missing.",
+            why="Git would show our own files as new.",
+            fix="holdfast doctor --fix",
         )
-    return new_check(
-        "ignored",
-        f"{ignore} is missing.",
-        status="warning",
-        why="Git would show our own files as new.",
-        fix="holdfast doctor --fix",
-    )
+    if is_missing:
+        workspace.prepare_tool_folder()
+        fixed.append(".gitignore written")
+    what = "Git does not see the settings that `holdfast init` made"
+    return accept("ignored", what, fixed="; ".join(fixed))
 
 
 def _settings_seen(workspace: Workspace) -> list[str]:
@@ -259,19 +242,18 @@ def check_exchange(workspace: Workspace) -> Check:
     try:
         supported = is_supported(workspace.prepare_tool_folder())
     except OSError as error:
-        return new_check(
+        return fail(
             "exchange",
             f"{workspace.tool_folder} cannot be written: {error.strerror}.",
-            status="warning",
-            why="No view can be written in this worktree.",
-            fix="Make the folder writable for this user.",
+            why="Files such as .ccc-progress.md do not show what was recorded since. A process that cannot "
+            "write the journal has no inbox here, and its records are lost.",
+            fix=who_can_open(workspace.tool_folder),
         )
     if supported:
-        return new_check("exchange", "Edits that race with us are kept")
-    return new_check(
+        return accept("exchange", "Edits that race with us are kept")
+    return warn(
         "exchange",
         "This file system cannot exchange two files in one step.",
-        status="warning",
         why="An edit at the very moment of a capture can be lost from the file.",
         fix="Keep the worktree on ext4, xfs, btrfs, tmpfs or APFS.",
     )
@@ -280,11 +262,10 @@ def check_exchange(workspace: Workspace) -> Check:
 def check_quarantine(workspace: Workspace) -> Check:
     kept = quarantine.listing(workspace)
     if not kept:
-        return new_check("quarantine", "Quarantine is empty")
-    return new_check(
+        return accept("quarantine", "Quarantine is empty")
+    return warn(
         "quarantine",
         f"{plural(len(kept), 'file')} in {workspace.quarantine}",
-        status="warning",
         why="An edit could not be read; the file is kept there as it was, unredacted.",
         fix="Take what you need. `holdfast gc` removes old ones.",
     )

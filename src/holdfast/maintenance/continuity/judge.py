@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import mean
-from typing import TYPE_CHECKING
 
 from holdfast.clients.conversation import TOOL_CALLS, SessionEvent
 from holdfast.clients.transcripts import tasks_in
@@ -18,9 +17,6 @@ from holdfast.maintenance.continuity.recordings import (
     before,
     is_call,
 )
-
-if TYPE_CHECKING:
-    pass
 
 CALLS_AHEAD = 25
 MOST_NAMES = 60
@@ -119,7 +115,7 @@ def needs_at(recording: Recording, cut: Cut, common: frozenset[str] = frozenset(
     files = dict.fromkeys(path for event in ahead for path in files_of(event, recording.folder))
     names = Counter(name for event in ahead for name in names_in(event.text) if name not in common)
     commands = dict.fromkeys(_begin(event.text) for event in ahead if event.kind == "run")
-    tasks = tasks_at(history)
+    tasks = dict(tasks_in(history))
     items = {
         "files": [path for path in files if path in known],
         "names": [name for name, _ in names.most_common(MOST_NAMES) if name in known],
@@ -208,11 +204,6 @@ def _plan_headings(history: Sequence[SessionEvent]) -> list[str]:
         return []
     lines = (line for line in plans[-1].split("\n") if line.startswith("#"))
     return [" ".join(line.lstrip("# ").split()) for line in lines][:MOST_HEADINGS]
-
-
-def tasks_at(history: Iterable[SessionEvent]) -> dict[str, str]:
-    """The state of each task of the client's list, by its text."""
-    return dict(tasks_in(history))
 
 
 def _ends_of_commands(history: Iterable[SessionEvent]) -> tuple[list[str], list[str]]:

@@ -25,13 +25,12 @@ if TYPE_CHECKING:
     from holdfast.gates.rules.gate import GateState
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.quotas import ClientQuota
-    from holdfast.web.background import SpendingMeter
     from holdfast.web.cards import Card
-    from holdfast.web.workspaces import ServedWorkspace, Site
+    from holdfast.web.pages import PageContext
+    from holdfast.web.workspaces import ServedWorkspace
 
-MOST_DONE = 24
 # Together they keep the page under 150 KB with 200 agents; the fleet's page has them all.
-MOST_CARDS, MOST_SILENT = {RUNNING: 200, QUIET: 80}, 24
+MOST_CARDS, MOST_SILENT = {RUNNING: 200, QUIET: 80, DONE: 24}, 24
 # What `status` says in one line, and this page with cards of their own.
 TOLD_APART = ("holdfast gate list", "holdfast guard ack", "cd ", "holdfast resume --in")
 LONGEST_TYPED = 40
@@ -39,43 +38,36 @@ LONGEST_TYPED = 40
 NEARLY = 80
 
 
-def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter) -> dict[str, Any]:
-    places = [_place(place, now, meter) for place in site]
-    for alert in (alert for place in places for alert in place["alerts"]):
-        alert.update(_wrong_ceiling(alert, words))
-    found: list[Card] = [card for place in places for card in place.pop("cards")]
-    lanes = {lane: [card for card in found if card["lane"] == lane] for lane in (RUNNING, QUIET)}
+def gather(page: PageContext) -> dict[str, Any]:
+    places = [_place(place, page) for place in page.site]
+
+    def take_all(name: str) -> list[Any]:
+        """What all workspaces have of one kind; it is taken out of each."""
+        return [one for place in places for one in place.pop(name)]
+
+    lanes: dict[str, list[Card]] = {lane: [] for lane in (RUNNING, QUIET, DONE, NEEDS)}
+    for card in take_all("cards"):
+        lanes[card["lane"]].append(card)
+    silent = lanes.pop(NEEDS)
     for shown in lanes.values():
         shown.sort(key=lambda card: card["seen_at"], reverse=True)
-    done = sorted(
-        (card for card in found if card["lane"] == DONE),
-        key=lambda card: card["seen_at"],
-        reverse=True,
-    )
-    silent = [card for card in found if card["lane"] == NEEDS]
     return {
         "workspaces": places,
-        "gates": sorted(
-            (gate for place in places for gate in place.pop("gates")), key=lambda gate: gate["at"]
-        ),
-        "alerts": [alert for place in places for alert in place.pop("alerts")],
-        "clients": [one for place in places for one in place.pop("clients")],
-        "limits": [one for place in places for one in place.pop("limits")],
-        "quotas": _newest_quotas([one for place in places for one in place.pop("quotas")], now),
+        "gates": sorted(take_all("gates"), key=lambda gate: gate["at"]),
+        "alerts": take_all("alerts"),
+        "clients": take_all("clients"),
+        "limits": take_all("limits"),
+        "quotas": _newest_quotas(take_all("quotas"), page.now),
         "silent": silent[:MOST_SILENT],
-        "notices": [notice for place in places for notice in place.pop("notices")],
+        "notices": take_all("notices"),
         **{lane: shown[: MOST_CARDS[lane]] for lane, shown in lanes.items()},
-        "done": done[:MOST_DONE],
-        "counts": {
-            **{lane: len(shown) for lane, shown in lanes.items()},
-            DONE: len(done),
-            "silent": len(silent),
-        },
+        "counts": {**{lane: len(shown) for lane, shown in lanes.items()}, "silent": len(silent)},
     }
 
 
-def _place(place: ServedWorkspace, now: int, meter: SpendingMeter) -> dict[str, Any]:
+def _place(place: ServedWorkspace, page: PageContext) -> dict[str, Any]:
     """One workspace. If its journal is away, the board says so and shows the others."""
+    now = page.now
     found: dict[str, Any] = {
         "key": place.key,
         "name": place.name,
@@ -100,7 +92,7 @@ def _place(place: ServedWorkspace, now: int, meter: SpendingMeter) -> dict[str, 
         put_back(workspace, now=now)
         held = latch.read(workspace)
         found["stopped"] = {**held} if held else None
-        found["cards"] = list(cards(place, now, meter))
+        found["cards"] = list(cards(place, now, page.meter))
         found["notices"] = [
             {"workspace": place.key, **one}
             for one in status.attention(workspace)
@@ -122,13 +114,16 @@ def _place(place: ServedWorkspace, now: int, meter: SpendingMeter) -> dict[str, 
         ]
         found["quotas"] = quotas.list_quotas(workspace, now)
         if workspace.exists():
-            found["gates"], found["collected"] = waiting(place, now)
-            found["alerts"] = list(_alerts(place, workspace))
+            found["gates"], found["collected"] = list_gates(place, now)
+            found["alerts"] = [
+                {**alert, **_wrong_ceiling(alert, page.words)}
+                for alert in _alerts(place, workspace)
+            ]
         if not (found["cards"] or found["gates"] or found["alerts"]):
             found["is_new"] = True
-            found["found"] = meter.found(place.root)
+            found["found"] = page.meter.found(place.root)
     except (HoldfastError, OSError) as error:
-        found["problem"] = getattr(error, "message", str(error))
+        found["problem"] = str(error)
         found["hint"] = getattr(error, "hint", "")
     return found
 
@@ -154,8 +149,10 @@ def _tone(percent: float) -> str:
     return "bad" if percent >= quotas.FULL else "wait" if percent >= NEARLY else "good"
 
 
-def waiting(place: ServedWorkspace, now: int) -> tuple[list[dict[str, Any]], int]:
+def list_gates(place: ServedWorkspace, now: int) -> tuple[list[dict[str, Any]], int]:
     """The gates that wait for a person, and the number of collected ones."""
+    if not place.workspace.exists():
+        return [], 0
     agreed = lookup.agreed_time(place.workspace, now)
     found = [one for one in lookup.open_gates(place.workspace) if not _is_over(one, agreed)]
     shown = [_gate(place, one) for one in found if one["presented_at"]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from holdfast.budgets.check import Budget
@@ -14,29 +13,27 @@ from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
 from holdfast.session.rules.session import stream_of
 from holdfast.web import figures
-from holdfast.web.record_text import number, page_of, stretch, tail
+from holdfast.web.record_text import NO_RECORDS, link_to, read_last, show_records
 from holdfast.web.workspaces import is_away
 
 if TYPE_CHECKING:
     from holdfast.budgets.limits import InForce
     from holdfast.budgets.rules.ledger import BudgetState
     from holdfast.journal.interface import Record
-    from holdfast.web.background import SpendingMeter
-    from holdfast.web.workspaces import ServedWorkspace, Site
+    from holdfast.web.pages import PageContext
+    from holdfast.web.workspaces import ServedWorkspace
 
 LOOKED_BACK = 600
 MOST_LINES, MOST_STEPS, MOST_TOLD, MOST_SESSIONS = 6, 30, 12, 12
 
 
-def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter) -> dict[str, Any]:
-    before = number(words, "before")
-    wanted = words.get("workspace", "")
-    places = [site.place(wanted)] if wanted else list(site)
+def gather(page: PageContext) -> dict[str, Any]:
+    before, places = page.number("before"), page.chosen
     return {
-        "several": len(site) > 1,
-        "chosen": wanted,
+        "several": len(page.site) > 1,
+        "chosen": page.words["workspace"],
         "workspaces": [
-            {**_place(place, before, alone=len(places) == 1), **_spent(place, meter, now)}
+            {**_place(place, before, alone=len(places) == 1), **_spent(place, page)}
             for place in places
         ],
     }
@@ -49,9 +46,7 @@ def _place(place: ServedWorkspace, before: int | None, *, alone: bool) -> dict[s
         workspace = place.workspace
         budget = Budget(workspace, actor="page")
         state, held = budget.state(), budget.in_force()
-        exists = workspace.exists()
-        recent = tail(workspace.journal, rules.STREAM, LOOKED_BACK) if exists else []
-        nothing = {"records": [], "older": 0, "newer": 0, "total": 0}
+        recent = read_last(workspace, rules.STREAM, LOOKED_BACK)
         return {
             **found,
             "checked_at": state["last_check"] or "",
@@ -60,26 +55,26 @@ def _place(place: ServedWorkspace, before: int | None, *, alone: bool) -> dict[s
             "pending": state["pending"],
             "acknowledgments": state["acknowledgments"],
             "steps": _steps(state),
-            "timeline": stretch(workspace.journal, place.key, rules.STREAM, before, MOST_TOLD)
-            if exists and alone
-            else nothing,
+            "timeline": show_records(place, rules.STREAM, before, MOST_TOLD)
+            if alone
+            else NO_RECORDS,
         }
     except (HoldfastError, OSError) as error:
         return {
             **found,
             "away": not isinstance(error, HoldfastError) or is_away(error),
-            "problem": getattr(error, "message", str(error)),
+            "problem": str(error),
             "hint": getattr(error, "hint", ""),
         }
 
 
-def _spent(place: ServedWorkspace, meter: SpendingMeter, now: int) -> dict[str, Any]:
+def _spent(place: ServedWorkspace, page: PageContext) -> dict[str, Any]:
     """What the sessions of a workspace cost, by day and by session."""
-    costs = meter.costs(place.root) or []
+    costs = page.meter.costs(place.root) or []
     known = [(one, one["spent"]["cost"] or one["spent"]["cost_at_least"]) for one in costs]
     known = sorted((pair for pair in known if pair[1]), key=lambda pair: -pair[1])[:MOST_SESSIONS]
     return {
-        "days": figures.days([(one["session"], one["messages"]) for one in costs], now),
+        "days": figures.days([(one["session"], one["messages"]) for one in costs], page.now),
         "sessions": [
             {
                 "session": one["session"],
@@ -88,7 +83,7 @@ def _spent(place: ServedWorkspace, meter: SpendingMeter, now: int) -> dict[str, 
                 "cost": cost,
                 "is_part": one["spent"]["cost"] is None,
                 "width": round(figures.WIDE * cost / known[0][1]),
-                "href": page_of(place.key, stream_of(one["session"])),
+                "href": link_to(place.key, stream_of(one["session"])),
             }
             for one, cost in known
         ],

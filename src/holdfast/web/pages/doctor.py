@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from holdfast.web import background
 
 if TYPE_CHECKING:
-    from holdfast.web.background import SpendingMeter
-    from holdfast.web.workspaces import ServedWorkspace, Site
+    from holdfast.web.pages import PageContext
+    from holdfast.web.workspaces import ServedWorkspace
 
 GRAVEST = {"problem": 0, "warning": 1, "ok": 2}
 
 
-def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter) -> dict[str, Any]:
+def gather(page: PageContext) -> dict[str, Any]:
     until = time.monotonic() + background.PATIENCE
-    places = [_place(place, max(0.0, until - time.monotonic())) for place in site]
+    places = [_place(place, max(0.0, until - time.monotonic())) for place in page.site]
     checks = [check for place in places for check in place["checks"]]
     return {
         "workspaces": places,

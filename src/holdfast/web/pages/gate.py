@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from holdfast.gates import lookup
@@ -11,23 +10,21 @@ from holdfast.gates.pictures import path_of
 from holdfast.gates.rules import gate as rules
 from holdfast.gates.rules.content import render
 from holdfast.kernel import clock
-from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import worktrees
 from holdfast.web.pages import board
 from holdfast.web.work_tree import since_commit
 
 if TYPE_CHECKING:
     from holdfast.gates.rules.gate import GateState
-    from holdfast.web.background import SpendingMeter
-    from holdfast.web.workspaces import Site
+    from holdfast.web.pages import PageContext
 
 
-def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter) -> dict[str, Any]:
-    place = site.place(words["workspace"])
+def gather(page: PageContext) -> dict[str, Any]:
+    place = page.place
     workspace = place.workspace
-    state = lookup.read(workspace, lookup.find_gate(workspace, words["id"]))
-    over = rules.decide(state, {"do": "expire"}, lookup.agreed_time(workspace, now))
-    state = lookup.after(state, over.records, clock.stamp(now), "holdfast")
+    state = lookup.read(workspace, lookup.find_gate(workspace, page.words["id"]))
+    over = rules.decide(state, {"do": "expire"}, lookup.agreed_time(workspace, page.now))
+    state = lookup.after(state, over.records, clock.stamp(page.now), "holdfast")
     content, asked = state["content"], state["asked"]
     assert content is not None
     assert asked is not None
@@ -39,23 +36,17 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter)
             for one in rules.pictures_of(state)
         ],
         "rendered": render(content),
-        "facts": facts(state, now),
+        "facts": facts(state, page.now),
         "refused": refused_attempts(workspace, state["id"]),
         "changed": since_commit(asked["worktree"], worktrees(workspace)),
         "place": place.name,
-        "following": _next(site, state, now) if rules.is_over(state) else None,
+        "following": _next(page, state) if rules.is_over(state) else None,
     }
 
 
-def _next(site: Site, state: GateState, now: int) -> dict[str, Any] | None:
+def _next(page: PageContext, state: GateState) -> dict[str, Any] | None:
     """The gate that waits longest after this one, and how many wait."""
     waiting: list[dict[str, Any]] = []
-    for place in site:
-        try:
-            place.look()
-            if place.workspace.exists():
-                waiting += board.waiting(place, now)[0]
-        except (HoldfastError, OSError):
-            continue  # the board says that it is away
+    page.read_all(lambda place: waiting.extend(board.list_gates(place, page.now)[0]))
     found = sorted((one for one in waiting if one["id"] != state["id"]), key=lambda one: one["at"])
     return {"count": len(found), "gate": found[0]} if found else None

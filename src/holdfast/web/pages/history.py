@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.maintenance.record_text import LONGEST, describe_all, said
-from holdfast.web.record_text import number, told
+from holdfast.web.record_text import show_record
 from holdfast.web.workspaces import format_positions, parse_positions
 
 if TYPE_CHECKING:
     from holdfast.journal.interface import Journal, Record
-    from holdfast.web.background import SpendingMeter
-    from holdfast.web.workspaces import ServedWorkspace, Site
+    from holdfast.web.pages import PageContext
+    from holdfast.web.workspaces import ServedWorkspace
 
 PER_PAGE = 50
 # Measured: 1,000 records are read and searched in 10 to 20 ms.
@@ -27,12 +27,10 @@ STREAMS = (
 )
 
 
-def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter) -> dict[str, Any]:
-    keys = [place.key for place in site]
-    wanted = words.get("workspace", "")
-    places = [site.place(wanted)] if wanted else list(site)
-    asked = {name: _word(words, name) for name in ("q", "stream", "kind")}
-    before = _before(words, places)
+def gather(page: PageContext) -> dict[str, Any]:
+    places = page.chosen
+    asked = {name: _word(page.words, name) for name in ("q", "stream", "kind")}
+    before = _before(page, places)
     away: list[dict[str, str]] = []
     looks: dict[str, SearchResult] = {}
     for place in places:
@@ -42,25 +40,25 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter)
                 journal, share = place.workspace.journal, MOST_LOOKED // len(places)
                 looks[place.key] = _search(journal, before.get(place.key), share, **asked)
         except (HoldfastError, OSError) as error:
-            if wanted:
+            if page.words["workspace"]:
                 raise
-            away.append({"workspace": place.key, "problem": getattr(error, "message", str(error))})
+            away.append({"workspace": place.key, "problem": str(error)})
     shown, older = _merged(looks)
     texts: dict[str, str] = {}
     for key in looks:
-        journal = site.place(key).workspace.journal
+        journal = page.site.place(key).workspace.journal
         texts |= describe_all(journal, [record for of, record in shown if of == key])
     return {
-        "workspace": wanted,
-        "workspaces": keys,
+        "workspace": page.words["workspace"],
+        "workspaces": [place.key for place in page.site],
         "searched": list(looks),
         "away": away,
         "streams": STREAMS,
         **asked,
-        "before": words.get("before", ""),
+        "before": page.words["before"],
         "records": [
             {
-                **told(key, record, texts[record["id"]]),
+                **show_record(key, record, texts[record["id"]]),
                 "workspace": key,
                 "snippet": _snippet(record, _wanted(asked["q"])),
             }
@@ -82,11 +80,11 @@ class SearchResult(NamedTuple):
     oldest: str
 
 
-def _before(words: Mapping[str, str], places: list[ServedWorkspace]) -> dict[str, int]:
+def _before(page: PageContext, places: list[ServedWorkspace]) -> dict[str, int]:
     """Where to continue in each journal: `shop:120,api:44`, or a number for a single journal."""
-    text = words.get("before", "")
+    text = page.words["before"]
     if ":" not in text:
-        alone = number(words, "before")
+        alone = page.number("before")
         return {} if alone is None else {place.key: alone for place in places}
     found = parse_positions(text)
     if not found:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from holdfast.journal.interface import find_record
@@ -14,22 +13,22 @@ from holdfast.kernel.errors import HoldfastError, NotFound, Usage
 from holdfast.kernel.workspace import worktrees
 from holdfast.maintenance.history import change_of
 from holdfast.maintenance.record_text import LONGEST_WAY, describe_all
-from holdfast.web.record_text import tail, told
+from holdfast.web.record_text import read_last, show_record
 from holdfast.web.work_tree import between
 
 if TYPE_CHECKING:
     from holdfast.journal.interface import Journal, Record
-    from holdfast.web.background import SpendingMeter
-    from holdfast.web.workspaces import Site
+    from holdfast.kernel.workspace import Workspace
+    from holdfast.web.pages import PageContext
 
 MOST_LINES, LONGEST_LINE, MOST_BODY = 500, 300, 30_000
 LONGEST_ID = 64
 LOOKED_BACK = 200
 
 
-def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter) -> dict[str, Any]:
-    place = site.place(words["workspace"])
-    workspace, id = place.workspace, words["id"]
+def gather(page: PageContext) -> dict[str, Any]:
+    place = page.place
+    workspace, id = place.workspace, page.words["id"]
     if len(id) > LONGEST_ID or not id.isascii() or not id.isalnum():
         raise Usage(f"{id!r:.80} cannot be a record's id.", hint="Letters and digits.")
     if not workspace.exists():
@@ -41,7 +40,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter)
     return {
         "workspace": place.key,
         "record": record if len(body) <= MOST_BODY else {**record, "body": None, "cut": True},
-        "told": told(place.key, record, describe_all(journal, [record])[record["id"]]),
+        "told": show_record(place.key, record, describe_all(journal, [record])[record["id"]]),
         "diff": diff[:MOST_LINES],
         "more": max(0, len(diff) - MOST_LINES),
         "problem": problem,
@@ -49,7 +48,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter)
         "cut": len(body) > MOST_BODY,
         "before": _beside(journal, record, record["version"] - 1),
         "after": _beside(journal, record, record["version"] + 1),
-        "work_tree": _work_tree(journal, record, worktrees(workspace)),
+        "work_tree": _work_tree(workspace, record),
         "next": f"holdfast show {record['id'][:12]}",
     }
 
@@ -75,7 +74,7 @@ def _beside(journal: Journal, record: Record, version: int) -> str:
     return found[0]["id"] if found else ""
 
 
-def _work_tree(journal: Journal, record: Record, known: Sequence[str]) -> dict[str, Any] | None:
+def _work_tree(workspace: Workspace, record: Record) -> dict[str, Any] | None:
     """The change of the work tree; only a session's checkpoint has one."""
     body = record["body"]
     if record["kind"] != "captured" or not isinstance(body, dict):
@@ -85,7 +84,7 @@ def _work_tree(journal: Journal, record: Record, known: Sequence[str]) -> dict[s
         return None
     earlier = [
         one["at"]
-        for one in tail(journal, record["stream"], LOOKED_BACK)
+        for one in read_last(workspace, record["stream"], LOOKED_BACK)
         if one["kind"] == "captured" and one["version"] < record["version"]
     ]
     return {
@@ -94,5 +93,7 @@ def _work_tree(journal: Journal, record: Record, known: Sequence[str]) -> dict[s
         "commit": world.get("commit") or "",
         "dirty_files": (world.get("dirty_files") or [])[:40],
         "claims": body.get("claims") or [],
-        **between(world["worktree"], record["at"], earlier[-1] if earlier else "", known),
+        **between(
+            world["worktree"], record["at"], earlier[-1] if earlier else "", worktrees(workspace)
+        ),
     }

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from holdfast.kernel.views.files import Unreadable, text_of
 from holdfast.rfc.reader import Reader
 from holdfast.rfc.rules.model import ATTENTION, MOST_LINES, PHASES, RFC_FILE, heading_of, stream_of
 from holdfast.rfc.summary import show
-from holdfast.web.record_text import number, stretch
+from holdfast.web.record_text import show_records
 
 if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
     from holdfast.rfc.rules.model import RfcState
-    from holdfast.web.background import SpendingMeter
-    from holdfast.web.workspaces import Site
+    from holdfast.web.pages import PageContext
 
 # baseline_change begins again and is no step of the way.
 WAY = PHASES[:-1]
@@ -23,10 +21,10 @@ WAY = PHASES[:-1]
 LOOKED_AT = 4096
 
 
-def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter) -> dict[str, Any]:
-    place = site.place(words["workspace"])
+def gather(page: PageContext) -> dict[str, Any]:
+    place = page.place
     workspace = place.workspace
-    found = show(workspace, words["id"])
+    found = show(workspace, page.words["id"])
     row, state, text = found["row"], found["state"], found["checkpoint"]
     id, phase = row["id"], str(state["fields"].get("current_phase") or "")
     return {
@@ -52,9 +50,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter)
         "restart": row["restart"],
         "problems": [*found["problems"], *found["unreadable"]],
         "next": f"holdfast rfc bootstrap {id}" if text else f"holdfast rfc prompt discover {id}",
-        "timeline": stretch(workspace.journal, place.key, stream_of(id), number(words, "before"))
-        if workspace.exists()
-        else {"records": [], "older": 0, "newer": 0, "total": 0},
+        "timeline": show_records(place, stream_of(id), page.number("before")),
     }
 
 

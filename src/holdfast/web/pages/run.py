@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from holdfast.budgets.rules import budget as budgets
@@ -17,15 +17,14 @@ from holdfast.plans.rules.run_model import ALERT_WAITS, ASKED, FAILED, OVER, RUN
 from holdfast.plans.runs import RunFolder
 from holdfast.processes.lease import is_held
 from holdfast.web import figures
-from holdfast.web.record_text import end_of, number, stretch
+from holdfast.web.record_text import read_end, show_records
 
 if TYPE_CHECKING:
     from holdfast.budgets.rules.ledger import BudgetState
     from holdfast.kernel.workspace import Workspace
     from holdfast.plans.rules.drawing import State
     from holdfast.plans.rules.run_model import PlanRun, RunState
-    from holdfast.web.background import SpendingMeter
-    from holdfast.web.workspaces import Site
+    from holdfast.web.pages import PageContext
 
 # So many fit into a page that stays small; a run with more is drawn phase by phase.
 MOST_DRAWN, MOST_PLANS, MOST_TASKS, MOST_BARS = 40, 80, 80, 24
@@ -42,10 +41,10 @@ TONES = {
 }
 
 
-def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter) -> dict[str, Any]:
-    place = site.place(words["workspace"])
+def gather(page: PageContext) -> dict[str, Any]:
+    place = page.place
     workspace = place.workspace
-    state = runs.find_run(workspace, words["id"])
+    state = runs.find_run(workspace, page.words["id"])
     kept = RunFolder(workspace, state["id"])
     states = states_of(state)
     runner = is_held(kept.lease)
@@ -54,7 +53,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter)
     alerts = _alerts(workspace, state)
     phase, wave = wave_at(state)
     plans = [_plan(id, plan, states[id]) for id, plan in state["plans"].items()]
-    chosen = _chosen(state, states, words.get("plan", ""))
+    chosen = _chosen(state, states, page.words["plan"])
     return {
         "workspace": place.key,
         "id": state["id"],
@@ -77,13 +76,11 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter)
         "plans": plans[:MOST_PLANS],
         "more_plans": max(0, len(plans) - MOST_PLANS),
         "chosen": chosen and {**_tasks(state, chosen), "state": states[chosen]},
-        "log": _log(kept, state["plans"][chosen], words.get("task", "")) if chosen else None,
-        "work": figures.bars(list(_work(state))[-MOST_BARS:], now),
+        "log": _log(kept, state["plans"][chosen], page.words["task"]) if chosen else None,
+        "work": figures.bars(_work(state)[-MOST_BARS:], page.now),
         "refused": state["refused"] + len(workspace.journal.refusals(f"run:{state['id']}")),
         "next": "" if runner or state["status"] in OVER else runs.resume_command(state),
-        "timeline": stretch(
-            workspace.journal, place.key, rules.stream_of(state["id"]), number(words, "before")
-        ),
+        "timeline": show_records(place, rules.stream_of(state["id"]), page.number("before")),
     }  # fmt: skip
 
 
@@ -222,30 +219,21 @@ def _log(kept: RunFolder, plan: PlanRun, wanted: str) -> dict[str, str] | None:
         raise NotFound(f"Task {wanted:.40} has said nothing.", hint="It has not begun.")
     loud = [key for key, task in begun.items() if task["status"] in (RUNNING, FAILED)]
     key = wanted or next(iter(loud or list(begun)[::-1]), "")
-    return {"task": key, "text": end_of(kept.log(begun[key]["log"]))} if key else None
+    return {"task": key, "text": read_end(kept.log(begun[key]["log"]))} if key else None
 
 
-def _work(state: RunState) -> Iterator[figures.WorkSpan]:
+def _work(state: RunState) -> list[figures.WorkSpan]:
     """Tasks and waits in the order of their start."""
     found: list[figures.WorkSpan] = []
+
+    def add(name: str, begin: str, end: str, status: str) -> None:
+        if begin:
+            found.append(figures.WorkSpan(name, begin, end, TONES[status], status))
+
     for id, plan in state["plans"].items():
         for key, task in plan["tasks"].items():
-            over = task["ended_at"] or task["began_at"]
-            end = "" if task["status"] == RUNNING else over
-            found.append(_bar(f"{id} #{key}", task["began_at"], end, task["status"]))
+            end = "" if task["status"] == RUNNING else task["ended_at"] or task["began_at"]
+            add(f"{id} #{key}", task["began_at"], end, task["status"])
         for key, gate in plan["gates"].items():
-            found.append(
-                _bar(f"{id} #{key} waits", gate["asked_at"], gate["answered_at"], gate["status"])
-            )
-    yield from sorted((one for one in found if one["begin"]), key=lambda one: one["begin"])
-
-
-def _bar(name: str, begin: str, end: str, status: str) -> figures.WorkSpan:
-    return {
-        "name": name,
-        "href": "",
-        "begin": begin,
-        "end": end,
-        "tone": TONES[status],
-        "said": status,
-    }
+            add(f"{id} #{key} waits", gate["asked_at"], gate["answered_at"], gate["status"])
+    return sorted(found, key=lambda one: one.begin)

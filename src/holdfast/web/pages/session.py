@@ -13,8 +13,8 @@ from holdfast.session import resume, sessions
 from holdfast.session.rules import session as rules
 from holdfast.session.rules.model import UNKNOWN_ISSUE
 from holdfast.web import figures
-from holdfast.web.record_text import number, stretch, tail
-from holdfast.web.session_reader import find_unrecorded
+from holdfast.web.readers import find_unrecorded
+from holdfast.web.record_text import read_last, show_records
 
 if TYPE_CHECKING:
     from holdfast.clients.discovery import FoundSession
@@ -22,27 +22,29 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.rules.model import SessionState
     from holdfast.web.background import SpendingMeter
-    from holdfast.web.session_reader import SessionView
-    from holdfast.web.workspaces import ServedWorkspace, Site
+    from holdfast.web.pages import PageContext
+    from holdfast.web.readers import SessionView
+    from holdfast.web.workspaces import ServedWorkspace
 
 MOST_TASKS = 60
 MOST_EVENTS, MOST_FILES = 60, 12
+LONGEST_NAME = 120
 LOOKED_BACK = 400
 
 
-def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter) -> dict[str, Any]:
-    place = site.place(words["workspace"])
+def gather(page: PageContext) -> dict[str, Any]:
+    place = page.place
     workspace = place.workspace
     try:
-        state = find(workspace, words["id"])
+        state = find(workspace, page.words["id"])
     except NotFound:
-        found = find_unrecorded(workspace, sessions.check_id(words["id"]))
+        found = find_unrecorded(workspace, sessions.check_id(page.words["id"]))
         if found is None:
             raise
-        return _unrecorded(place, found, meter)
-    view = meter.session(place.root, state["session"], recorded=True)
+        return _unrecorded(place, found, page.meter)
+    view = page.meter.session(place.root, state["session"], recorded=True)
     stream = rules.stream_of(state["session"])
-    recent = tail(workspace.journal, stream, LOOKED_BACK)
+    recent = read_last(workspace, stream, LOOKED_BACK)
     completed = state["progress"]["completed"]
     return {
         "workspace": place.key,
@@ -53,13 +55,13 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter)
         "checkpoints": [_checkpoint(one) for one in recent if one["kind"] == "captured"][::-1][:40],
         "name": _name(state),
         "story": _story(state),
-        "spent": meter.figures(place.root, session=state["session"]).data(),
-        "work": figures.bars(_work(recent, state), now),
-        "handoff": _handoff(workspace, state, now),
+        "spent": page.meter.figures(place.root, session=state["session"])._asdict(),
+        "work": figures.bars(_work(recent, state), page.now),
+        "handoff": _handoff(workspace, state, page.now),
         **_course(view),
         "is_reading": False,
         "next": f"holdfast resume --session {state['session'][:8]}",
-        "timeline": stretch(workspace.journal, place.key, stream, number(words, "before")),
+        "timeline": show_records(place, stream, page.number("before")),
     }
 
 
@@ -87,7 +89,7 @@ def _unrecorded(
         "session": state,
         "name": _name(state),
         "story": _story(state),
-        "spent": meter.figures(place.root, session=session).data(),
+        "spent": meter.figures(place.root, session=session)._asdict(),
         "handoff": handoff,
         **_course(view),
         "is_reading": view is None,
@@ -203,15 +205,13 @@ def _work(records: list[Record], state: SessionState) -> list[figures.WorkSpan]:
     task = ""
     for record in captures[-24:]:
         task = record["body"]["set"].get("current", task)
-        found.append(_stretch(task or "(no task named)", begun, record["at"], "good"))
+        name = (task or "(no task named)")[:LONGEST_NAME]
+        found.append(figures.WorkSpan(name, begun, record["at"], "good"))
         begun = record["at"]
     if captures and not state["ended_at"]:
-        found.append(_stretch(f"{task or 'work'}, since then", begun, "", "now"))
+        name = f"{task or 'work'}, since then"[:LONGEST_NAME]
+        found.append(figures.WorkSpan(name, begun, "", "now"))
     return found
-
-
-def _stretch(name: str, begin: str, end: str, tone: str) -> figures.WorkSpan:
-    return {"name": name[:120], "href": "", "begin": begin, "end": end, "tone": tone, "said": ""}
 
 
 def _handoff(workspace: Workspace, state: SessionState, now: int) -> dict[str, str]:

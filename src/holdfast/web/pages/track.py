@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from holdfast.kernel.errors import HoldfastError
@@ -27,14 +26,13 @@ from holdfast.loop.track import Track, find_next_task
 from holdfast.streams import open_writer
 from holdfast.web import figures
 from holdfast.web.cards import why_paused
-from holdfast.web.record_text import end_of, is_plain, number, stretch, tail
+from holdfast.web.record_text import read_end, read_last, show_records
 
 if TYPE_CHECKING:
     from holdfast.journal.interface import Record
     from holdfast.kernel.workspace import Workspace
     from holdfast.loop.rules.model import LoopState
-    from holdfast.web.background import SpendingMeter
-    from holdfast.web.workspaces import Site
+    from holdfast.web.pages import PageContext
 
 USUAL = ("PLAN", "EVALUATE_PLAN", "EXECUTE", "EVALUATE_EXECUTION")
 TONES = {"PASSED": "good", "FAILED": "bad", "BLOCKED": "wait", IN_PROGRESS: "now"}
@@ -43,13 +41,13 @@ LOOKED_BACK = 400
 LARGEST_PLAN = 1_000_000
 
 
-def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter) -> dict[str, Any]:
-    place = site.place(words["workspace"])
+def gather(page: PageContext) -> dict[str, Any]:
+    place = page.place
     workspace = place.workspace
-    track = _track(workspace, words["id"])
+    track = _track(workspace, page.words["id"])
     state = track.read()
     step = current_step(state)
-    recent = tail(workspace.journal, track.place.stream, LOOKED_BACK) if workspace.exists() else []
+    recent = read_last(workspace, track.place.stream, LOOKED_BACK)
     attempts = _attempts(recent)
     held = waiting_for(state)
     why = why_paused(state)
@@ -64,7 +62,7 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter)
         "loop_state": dict(loop_of(state)),
         "fix_cycles": loop_of(state).get("fix_cycle_count", 0),
         "most_fix_cycles": loop_of(state).get("max_fix_cycles", MAX_FIX_CYCLES),
-        "steps": [_step(state, each, now) for each in _steps(state, step)],
+        "steps": [_step(state, each, page.now) for each in _steps(state, step)],
         "tasks": _tasks(track, state),
         "goes_on": {**find_next_task(track, state)} if _has_plan(track) else None,
         "blockers": [dict(one) for one in active_blockers(state)],
@@ -75,11 +73,9 @@ def gather(site: Site, words: Mapping[str, str], now: int, meter: SpendingMeter)
         },
         "attempts": attempts,
         "log": _log(track, attempts),
-        "work": figures.bars([_work(state, each) for each in checkpoints_of(state)], now),
+        "work": figures.bars([_work(state, each) for each in checkpoints_of(state)], page.now),
         "next": "" if step == COMPLETE else f"holdfast loop resume --track {state['track']}",
-        "timeline": stretch(workspace.journal, place.key, track.place.stream, number(words, "before"))
-        if workspace.exists()
-        else {"records": [], "older": 0, "newer": 0, "total": 0},
+        "timeline": show_records(place, track.place.stream, page.number("before")),
     }  # fmt: skip
 
 
@@ -146,21 +142,17 @@ def _tasks(track: Track, state: LoopState) -> dict[str, Any]:
 
 
 def _has_plan(track: Track) -> bool:
-    return is_plain(os.path.join(track.place.root, "plan.md"), LARGEST_PLAN)
+    """Whether there is a plan that a page can read: a pipe would make every page wait."""
+    path = os.path.join(track.place.root, "plan.md")
+    return os.path.isfile(path) and os.path.getsize(path) <= LARGEST_PLAN
 
 
 def _work(state: LoopState, step: str) -> figures.WorkSpan:
     checkpoint, status = checkpoint_of(state, step), status_of(state, step)
     running = status == IN_PROGRESS
     end = said(checkpoint, "completed_at") or ("" if running else said(checkpoint, "last_updated"))
-    return {
-        "name": step,
-        "href": "",
-        "begin": said(checkpoint, "started_at"),
-        "end": end,
-        "tone": TONES.get(status, ""),
-        "said": status.lower(),
-    }
+    begin, tone = said(checkpoint, "started_at"), TONES.get(status, "")
+    return figures.WorkSpan(step, begin, end, tone, status.lower())
 
 
 def _attempts(records: list[Record]) -> list[dict[str, Any]]:
@@ -185,6 +177,6 @@ def _log(track: Track, attempts: list[dict[str, Any]]) -> str:
     if not attempts:
         return ""
     try:
-        return end_of(os.path.join(track.place.logs, os.path.basename(attempts[0]["log"])))
+        return read_end(os.path.join(track.place.logs, os.path.basename(attempts[0]["log"])))
     except (HoldfastError, OSError):
         return ""

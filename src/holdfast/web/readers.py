@@ -1,13 +1,21 @@
-"""What pages show of sessions beside the journal: read from the clients' files, not while a page waits."""
+"""What pages show of sessions beside the journal: read from the clients' files, not while a page waits.
+
+A reader has a `view`, which a page takes as it is, and `refresh`, which reads what is new and says whether
+the view changed.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+import os
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from holdfast.clients.discovery import sessions_in
+from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
 from holdfast.session import observation, resume, sessions, spending
 from holdfast.session.course import Moment, SessionCourse
+from holdfast.session.session_list import list_sessions
 from holdfast.web.workspaces import opened_to_read
 
 if TYPE_CHECKING:
@@ -16,9 +24,103 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.spending import SessionCosts
 
+# How often the clients' folders are searched, and how many sessions of a workspace are shown.
+SEARCH_EVERY, MOST_FOUND = 20.0, 5
 # So many sessions of a workspace are counted on the page of its budget.
 MOST_COSTED = 40
 _NO_COSTS: list[tuple[str, float | None]] = []
+
+
+class Figures(NamedTuple):
+    """What one session spent; None is unknown, never 0."""
+
+    cost: float | None = None
+    at_least: float = 0.0
+    sure: str = "unknown"
+    context: float | None = None
+
+
+class FiguresReader:
+    """Measures a session by its transcript or by its id."""
+
+    def __init__(self, root: str, transcript: str, session: str) -> None:
+        self.view = Figures()
+        self._root, self._transcript, self._session = root, transcript, session
+        self._seen: tuple[int, int] | None = None
+
+    def refresh(self, now: int) -> bool:
+        seen = _change_of(self._transcript)
+        if seen is not None and seen == self._seen:
+            return False
+        before, self._seen = self.view, seen
+        self.view = self._measure(now)
+        return self.view != before
+
+    def _measure(self, now: int) -> Figures:
+        try:
+            with opened_to_read(self._root) as workspace:
+                spent = spending.account(
+                    workspace, session=self._session, transcript=self._transcript, now=now
+                )["spent"]
+        except (HoldfastError, OSError, ValueError):
+            return Figures()
+        context = spent["context_percent"]
+        return Figures(spent["cost"], spent["cost_at_least"], spent["sure"], context)
+
+
+def _change_of(path: str) -> tuple[int, int] | None:
+    try:
+        seen = os.stat(path) if path else None
+    except (OSError, ValueError):
+        return None
+    return (seen.st_mtime_ns, seen.st_size) if seen else None
+
+
+class BoardSession(TypedDict):
+    """A session that a client left in a folder. `is_recorded`: the journal knows it."""
+
+    session: str
+    client: str
+    is_recorded: bool
+    seen_at: str
+    request: str
+    edits: int
+    open_tasks: int
+
+
+class FolderReader:
+    """Finds the newest sessions of all clients in a folder."""
+
+    def __init__(self, root: str) -> None:
+        self.view: list[BoardSession] | None = None
+        self._root = root
+        self._searched = float("-inf")
+
+    def refresh(self, now: int) -> bool:
+        if time.monotonic() - self._searched <= SEARCH_EVERY:
+            return False
+        before, self.view = self.view, self._search(now)
+        self._searched = time.monotonic()
+        return self.view != before
+
+    def _search(self, now: int) -> list[BoardSession]:
+        try:
+            with opened_to_read(self._root) as workspace:
+                listed = list_sessions(self._root, workspace, most=MOST_FOUND, now=now)
+        except (HoldfastError, OSError, ValueError):
+            return []  # the board itself says what is wrong with this workspace
+        return [
+            {
+                "session": one["session"],
+                "client": one["client"],
+                "is_recorded": one["state"] is not None,
+                "seen_at": clock.stamp(now - one["age"]),
+                "request": one["request"],
+                "edits": one["edits"],
+                "open_tasks": len(one["open_tasks"]),
+            }
+            for one in listed
+        ]
 
 
 class SessionView(NamedTuple):
@@ -40,30 +142,21 @@ def find_unrecorded(workspace: Workspace, id: str) -> FoundSession | None:
 
 
 class SessionReader:
-    """Reads the transcript of one session. Two readers of the same session are equal."""
+    """Reads the transcript of one session. The journal knows a recorded one."""
 
     def __init__(self, root: str, session: str, recorded: bool) -> None:
         self.view: SessionView | None = None
-        self._key = (root, session, recorded)
         self._root, self._session, self._is_recorded = root, session, recorded
         self._course: SessionCourse | None = None
         self._seen = -1
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, SessionReader) and other._key == self._key
-
-    def __hash__(self) -> int:
-        return hash(self._key)
-
     def refresh(self, now: int) -> bool:
-        """Read what is new; whether the view changed."""
         before = self.view
         try:
             with opened_to_read(self._root) as workspace:
                 self.view = self._read(workspace, now)
         except (HoldfastError, OSError, ValueError) as error:
-            message = getattr(error, "message", str(error))
-            self.view = SessionView(before.moments if before else [], problem=message)
+            self.view = SessionView(before.moments if before else [], problem=str(error))
         return self.view != before
 
     def _read(self, workspace: Workspace, now: int) -> SessionView:
@@ -106,21 +199,14 @@ class SessionReader:
 
 
 class CostReader:
-    """Reads what the newest sessions of a workspace spent. Two readers of the same folder are equal."""
+    """Reads what the newest sessions of a workspace spent."""
 
     def __init__(self, root: str) -> None:
         self.view: list[SessionCosts] | None = None
         self._root = root
         self._seen: list[tuple[str, int]] = []
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, CostReader) and other._root == self._root
-
-    def __hash__(self) -> int:
-        return hash(self._root)
-
     def refresh(self, now: int) -> bool:
-        """Read what is new; whether the view changed."""
         before = self.view
         try:
             with opened_to_read(self._root) as workspace:
