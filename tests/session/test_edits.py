@@ -16,7 +16,6 @@ from bench.continuity.record import RECORDINGS
 from scripts.page_stories import leave_session
 
 import holdfast as library
-from holdfast.clients.claude import usage as claude
 from holdfast.clients.patch_text import files_of
 from holdfast.clients.table import NAMES
 from holdfast.kernel import clock
@@ -25,19 +24,13 @@ from holdfast.session.resume import resume
 from holdfast.session.rules.replay import Misfit, SessionEdit, make_again
 from tests.clients.conformance.cases import CASES, put_session
 from tests.conftest import Git
-from tests.session.world import Holdfast
+from tests.session import world
+from tests.session.world import TRANSCRIPT as SESSION
+from tests.session.world import Conversation, Holdfast
 
 PROJECT = RECORDINGS.parent / "project"
-SESSION = "5e551011-0000-4000-8000-000000000001"
 BEFORE = "2026-11-10T00:00:00Z"
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "home"
-    folder.mkdir()
-    monkeypatch.setenv("HOME", str(folder))
-    return folder
+home, conversation = world.home, world.conversation
 
 
 @pytest.fixture
@@ -54,45 +47,6 @@ def commit(git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
         patch.setenv("GIT_COMMITTER_DATE", BEFORE)
         git("add", ".")
         git("commit", "--quiet", "--amend", "--message", "Before the session")
-
-
-class Conversation:
-    """A transcript of Claude Code, edit by edit."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.lines: list[dict[str, Any]] = []
-        self.add("user", {"role": "user", "content": "Please do the work that is to be done here."})
-
-    def add(self, kind: str, message: dict[str, Any]) -> None:
-        at = f"2026-11-12T10:00:{len(self.lines):02d}.000Z"
-        line = {"type": kind, "cwd": str(self.root), "sessionId": SESSION, "timestamp": at}
-        self.lines.append({**line, "message": message})
-
-    def edit(self, path: str, old: str, new: str, *, ends: bool | None = False) -> None:
-        given = {"file_path": str(self.root / path), "old_string": old, "new_string": new}
-        self.call("Edit", given, ends)
-
-    def write(self, path: str, text: str) -> None:
-        self.call("Write", {"file_path": str(self.root / path), "content": text}, False)
-
-    def call(self, tool: str, given: dict[str, Any], ends: bool | None) -> None:
-        id = f"toolu_{len(self.lines)}"
-        block = {"type": "tool_use", "id": id, "name": tool, "input": given}
-        self.add("assistant", {"role": "assistant", "id": f"msg{id}", "content": [block]})
-        if ends is not None:
-            result = {"type": "tool_result", "tool_use_id": id, "content": "ok", "is_error": ends}
-            self.add("user", {"role": "user", "content": [result]})
-
-    def leave(self) -> None:
-        path = Path(claude.folder_of(str(self.root))) / f"{SESSION}.jsonl"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(f"{json.dumps(line)}\n" for line in self.lines))
-
-
-@pytest.fixture
-def conversation(repository: Path, home: Path) -> Conversation:
-    return Conversation(repository)
 
 
 def states(data: dict[str, Any]) -> dict[str, str]:

@@ -122,7 +122,9 @@ def resume(
         state = rules.initial(rules.stream_of(found["session"]))
     state = _as_edited(workspace, state, now)
     # A checkpoint of a terminal, and beside it what the newest client's session did.
-    seen_in = found["session"] if found and found["session"] != state["session"] else ""
+    observed = state.get("observed")
+    seen_in = found["session"] if found else observed.get("session", "") if observed else ""
+    seen_in = "" if seen_in == state["session"] else seen_in
     state, seen, source = _with_observation(workspace, state, found, now)
     return _resumed(
         workspace, request, settings, state, seen, source, around, now, status, seen_in=seen_in
