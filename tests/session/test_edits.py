@@ -18,10 +18,13 @@ from scripts.page_stories import leave_session
 import holdfast as library
 from holdfast.clients.patch_text import files_of
 from holdfast.clients.table import NAMES
+from holdfast.hooks.after_turn import after_turn
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
+from holdfast.session.checkpoint import checkpoint
 from holdfast.session.resume import resume
 from holdfast.session.rules.replay import Misfit, SessionEdit, make_again
+from holdfast.session.world import MOST_FILES
 from tests.clients.conformance.cases import CASES, put_session
 from tests.conftest import Git
 from tests.session import world
@@ -515,3 +518,117 @@ def test_each_file_is_compared_by_itself(
     assert at_start["reasons"][0]["what"].endswith("lost: lost.py, created.py"), (
         "git alone sees these"
     )
+
+
+# After a checkpoint
+
+
+@pytest.fixture
+def captured(
+    conversation: Conversation, holdfast: Holdfast, git: Git, monkeypatch: pytest.MonkeyPatch
+) -> Conversation:
+    """A session that edited two files, with a checkpoint of its own after its last turn."""
+    for name in ("a.txt", "b.txt"):
+        Path(name).write_text("one\n")
+    commit(git, monkeypatch)
+    for name in ("a.txt", "b.txt"):
+        conversation.edit(name, "one", "two")
+        Path(name).write_text("two\n")
+    conversation.leave()
+    turn_ends(conversation)
+    return conversation
+
+
+def turn_ends(conversation: Conversation) -> None:
+    """What the hooks do: a checkpoint, and after it a look at the transcript and at the work tree."""
+    workspace = discover(str(conversation.root))
+    request: Any = {"profile": "automated", "session": SESSION}
+    checkpoint(workspace, request, actor="claude", now=clock.now())
+    after_turn(workspace, "claude", SESSION, conversation.path, clock.now())
+    workspace.close()
+
+
+def verdicts(root: Path) -> set[str]:
+    """The verdict of `holdfast resume`, and of a session's start."""
+    return {
+        resume(discover(str(root)), {"session": SESSION, "quick": quick}, now=clock.now())[
+            "verdict"
+        ]
+        for quick in (True, False)
+    }
+
+
+def test_an_edit_that_is_lost_between_two_checkpoints_is_named(
+    repository: Path, captured: Conversation, holdfast: Holdfast, git: Git
+) -> None:
+    assert verdicts(repository) == {"CLEAN"}
+    git("checkout", "--", "a.txt")
+    assert verdicts(repository) == {"DRIFTED"}
+    turn_ends(captured)
+    assert verdicts(repository) == {"DRIFTED"}
+    said = holdfast("resume").out
+    assert said.startswith("Holdfast: DRIFTED. ")
+    assert "\n## What is not as it was\n- edits of the session were undone or lost: a.txt\n" in said
+    assert f"`holdfast edits --session {SESSION[:12]}` shows the edits" in said
+    holdfast("edits", "--apply")
+    turn_ends(captured)
+    assert verdicts(repository) == {"CLEAN"}
+
+
+def test_an_edit_that_was_lost_before_the_work_tree_was_looked_at_is_named(
+    repository: Path, captured: Conversation, holdfast: Holdfast, git: Git
+) -> None:
+    holdfast("checkpoint", "--auto", "--session", SESSION)
+    assert holdfast("resume").out.startswith("Holdfast: UNKNOWN (unknown: whether the work tree")
+    git("checkout", "--", "a.txt")
+    assert holdfast("resume").out.startswith("Holdfast: DRIFTED. ")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git checkout -- a.txt",
+        "git restore 'a.txt'",
+        "git stash",
+        "git reset --hard",
+        "git checkout .",
+    ],
+)
+def test_what_the_session_took_back_itself_is_not_lost(
+    command: str, repository: Path, captured: Conversation, git: Git
+) -> None:
+    git("checkout", "--", "a.txt")
+    captured.call("Bash", {"command": command}, False)
+    captured.leave()
+    turn_ends(captured)
+    assert verdicts(repository) == {"CLEAN"}
+
+
+def test_an_edit_that_was_committed_or_reversed_is_not_lost(
+    repository: Path, captured: Conversation, git: Git
+) -> None:
+    captured.edit("a.txt", "two", "one")
+    Path("a.txt").write_text("one\n")
+    captured.leave()
+    git("commit", "--quiet", "--all", "--message", "b.txt alone")
+    turn_ends(captured)
+    assert verdicts(repository) == {"CLEAN"}
+
+
+def test_a_person_who_states_what_is_there_is_not_told_of_a_lost_edit(
+    repository: Path, captured: Conversation, holdfast: Holdfast, git: Git
+) -> None:
+    git("checkout", "--", "a.txt")
+    holdfast("checkpoint", "--session", SESSION, "--next", "go on without a.txt", "--skip-git")
+    assert verdicts(repository) == {"CLEAN"}
+
+
+def test_a_change_behind_very_many_changed_files_is_not_called_clean(
+    repository: Path, holdfast: Holdfast
+) -> None:
+    for number in range(MOST_FILES + 1):
+        Path(f"file{number:04}.txt").write_text("one\n")
+    holdfast("checkpoint", "--next", "go on", "--skip-git")
+    assert holdfast("resume", "--json").data["verdict"] == "CLEAN"
+    Path(f"file{MOST_FILES:04}.txt").unlink()
+    assert holdfast("resume", "--json").data["verdict"] == "UNKNOWN"

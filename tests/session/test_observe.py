@@ -289,8 +289,9 @@ def test_a_patch_of_several_files_that_failed_or_was_refused_is_no_edit(
     names = ("src/a.py", "src/b.py", "src/c.py")
     first = SessionEvent("edit", id="1", path="src/a.py")
     patch = [
-        SessionEvent("edit", id="2", path=name, change=change, again=name != names[0])
-        for name, change in zip(names, ("deleted", "edited", "created"), strict=True)
+        SessionEvent("edit", id="2", path=names[0], change="deleted"),
+        SessionEvent("edit", id="2", path=names[1], again=True),
+        SessionEvent("edit", id="2", path=names[2], change="created", again=True),
     ]
     ends = [SessionEvent("result", id=id, failed=how) for id, how in (("1", False), ("2", failed))]
     found = seen(first, ends[0], *patch, ends[1])

@@ -224,8 +224,12 @@ class Conversation:
         todos = [{"content": task, "status": state} for task, state in tasks.items()]
         self.call("TodoWrite", {"todos": todos}, False)
 
+    @property
+    def path(self) -> str:
+        return f"{claude.folder_of(str(self.root))}/{TRANSCRIPT}.jsonl"
+
     def leave(self) -> None:
-        path = Path(claude.folder_of(str(self.root))) / f"{TRANSCRIPT}.jsonl"
+        path = Path(self.path)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(f"{json.dumps(line)}\n" for line in self.lines))
 

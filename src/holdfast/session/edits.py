@@ -54,6 +54,8 @@ CLIENT_SETTINGS = (".claude/settings.json",)
 MOST_SESSIONS = 8
 # `splitlines` would cut at a form feed, too.
 _LINE = compile_later(r"[^\n]*\n|[^\n]+")
+_UNDOES = compile_later(r"\bgit\s+(checkout|restore|reset|stash)\b([^;&|\n]*)")
+_NO_STASH = frozenset(("apply", "drop", "list", "pop", "show"))
 # A resume compares at most so much, to answer at once; `holdfast edits` has no such limits.
 LARGEST_COMPARED = 16 << 20
 MOST_CALLS_COMPARED = 5000
@@ -113,6 +115,8 @@ class _File:
         self.present: str | None = None
         self.has_crlf = False
         self.state: EditState = "present"
+        # A command of the session took its edits back.
+        self.is_undone = False
         self.why = ""
         self.wanted: str | None = None
 
@@ -178,8 +182,10 @@ def list_lacking(
 
 
 def _is_lacking(file: _File) -> bool:
-    """Whether edits are missing. A file that is as git had it before has none of them, even if they
-    cannot be made again."""
+    """Whether edits are missing that the session did not take back itself. A file that is as git had it
+    before has none of them, even if they cannot be made again."""
+    if file.is_undone:
+        return False
     if file.state == "missing":
         return True
     is_as_before = file.is_base_known and bool(file.states) and file.present == file.base
@@ -271,6 +277,10 @@ def _gather(
     for event in events:
         if event.kind == "place":
             folder = event.path
+        if event.kind == "run" and not ends.get(event.id):
+            undone = [_from_root(one, root, start) for one in _undone_by(event.text, folder)]
+            for file in files.values():
+                file.is_undone |= any(_is_below(file.path, one) for one in undone)
         if event.kind != "edit":
             continue
         number += 1
@@ -289,6 +299,7 @@ def _gather(
         if event.about:
             edit["origin"] = _from_root(os.path.join(folder, event.about), root, start)
         file.edits.append(edit)
+        file.is_undone = False
         if event.id not in ends:
             file.misfits.append((edit, UNKNOWN_END))
     removed = _removed_by_commands(events, root, start)
@@ -299,6 +310,18 @@ def _gather(
         elif file.path in removed and file.edits[-1]["change"] != "deleted":
             file.state, file.why = "removed", "the session removed it later"
     return list(files.values())
+
+
+def _undone_by(command: str, folder: str) -> list[str]:
+    """The files and folders whose changes a command of git discards or puts aside."""
+    found = []
+    for verb, rest in _UNDOES.findall(command):
+        words = rest.split()
+        if verb in ("checkout", "restore"):
+            found += [os.path.join(folder, word.strip("\"'")) for word in words]
+        elif "--hard" in words or (verb == "stash" and not _NO_STASH.intersection(words)):
+            found.append(folder)
+    return found
 
 
 def _removed_by_commands(events: Iterable[SessionEvent], root: str, start: str) -> set[str]:

@@ -47,6 +47,7 @@ from holdfast.session.world import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any, TypedDict
 
     from holdfast.clients.discovery import FoundSession
@@ -100,6 +101,8 @@ if TYPE_CHECKING:
 
 
 MOST_PREDECESSORS = 5
+# Why a verdict may be no more than UNKNOWN.
+WHYS = (NOTHING_TO_COMPARE, NOT_LOOKED_AT)
 
 
 @reads_offline
@@ -253,10 +256,14 @@ def _resumed(
         what = f"{broken}; what follows is of the last checkpoint, not of the file"
         reasons = [*reasons, {"verdict": "DRIFTED", "what": what}]
     lost: list[str] = []
-    if seen is not None and last is None:
-        lost = _lost(workspace, request, state["session"], seen, source, present)
+    if seen is not None:
+        found = _found_of(state["session"], source, seen["cwd"])
+        if last is None:
+            lost = _lost(workspace, request, found, seen, present)
+        elif last["profile"] == "automated" and verdict != "FOREIGN":
+            lost = _lost_since(workspace, request, found, seen, present, verdict, changed or ())
     if lost:
-        compared = [one for one in reasons if one["what"] != NOTHING_TO_COMPARE]
+        compared = [one for one in reasons if one["what"] not in WHYS]
         reasons = [*compared, lacking(lost)]
     if broken or lost:
         reasons.sort(key=lambda reason: -GRAVITY[reason["verdict"]])
@@ -336,21 +343,43 @@ def _found_of(session: str, source: tuple[str, str], folder: str) -> FoundSessio
 def _lost(
     workspace: Workspace,
     request: ResumeRequest,
-    session: str,
+    found: FoundSession,
     seen: Observation,
-    source: tuple[str, str],
     present: World,
 ) -> list[str]:
-    """The files that lack edits of the session, as `holdfast edits` finds them."""
+    """The files that lack edits of a session without a checkpoint, as `holdfast edits` finds them."""
     if not edited_files(workspace, seen):
         return []
     if not request.get("quick") and request.get("look", True):
         from holdfast.session.edits import list_lacking
 
-        lost = list_lacking(workspace, _found_of(session, source, seen["cwd"]), seen)
+        lost = list_lacking(workspace, found, seen)
         if lost is not None:
             return lost
     return lost_files(workspace, seen, present)
+
+
+def _lost_since(
+    workspace: Workspace,
+    request: ResumeRequest,
+    found: FoundSession,
+    seen: Observation,
+    present: World,
+    verdict: Word,
+    changed: Sequence[str],
+) -> list[str]:
+    """The files that are as git has them although the session edited them. An automated checkpoint looks at
+    the work tree after its turn: it may have seen what was left after the loss. `changed` is told anyway."""
+    if request.get("quick") and (verdict == "DRIFTED" or seen["commits"]):
+        return []  # a session's start asks git as little as it can
+    lost = [name for name in lost_files(workspace, seen, present) if name not in changed]
+    if lost:
+        from holdfast.session.edits import list_lacking
+
+        lacking_edits = list_lacking(workspace, found, seen)
+        if lacking_edits is not None:
+            return [name for name in lost if name in lacking_edits]
+    return lost
 
 
 def _begin(workspace: Workspace, session: str, now: int) -> None:
@@ -385,8 +414,7 @@ def _checked(state: SessionState, not_run: dict[str, str], *, recheck: bool) -> 
 
 def _why_unknown(reasons: list[Reason]) -> str:
     """Why the verdict is not more than it is, in our own words; empty where files were compared."""
-    whys = (NOTHING_TO_COMPARE, NOT_LOOKED_AT)
-    return next((one["what"] for one in reasons if one["what"] in whys), "")
+    return next((one["what"] for one in reasons if one["what"] in WHYS), "")
 
 
 def _from_transcript(workspace: Workspace | None, request: ResumeRequest, now: int) -> Resumption:
