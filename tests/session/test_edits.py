@@ -520,6 +520,83 @@ def test_each_file_is_compared_by_itself(
     )
 
 
+# Subagents and notebooks of Claude Code
+
+
+def sidechain(conversation: Conversation, path: str, old: str, new: str) -> list[dict[str, Any]]:
+    """The lines of an edit that a subagent made, taken out of the conversation."""
+    before = len(conversation.lines)
+    conversation.edit(path, old, new)
+    lines = [{**line, "isSidechain": True} for line in conversation.lines[before:]]
+    del conversation.lines[before:]
+    return lines
+
+
+@pytest.mark.parametrize("is_apart", [True, False])
+def test_edits_of_a_subagent_are_brought_back(
+    is_apart: bool,
+    conversation: Conversation,
+    git: Git,
+    holdfast: Holdfast,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    Path("a.txt").write_text("one\n")
+    commit(git, monkeypatch)
+    conversation.edit("a.txt", "one", "two")
+    lines = sidechain(conversation, "a.txt", "two", "three")
+    lines += sidechain(conversation, "b.txt", "", "new\n")
+    if not is_apart:
+        conversation.lines += lines
+    conversation.edit("a.txt", "three", "four")
+    conversation.leave()
+    if is_apart:
+        folder = Path(conversation.path.removesuffix(".jsonl")) / "subagents"
+        folder.mkdir(parents=True)
+        text = "".join(f"{json.dumps(line)}\n" for line in lines)
+        (folder / "agent-a1b2.jsonl").write_text(text)
+    assert states(holdfast("edits", "--json").data) == {"a.txt": "missing", "b.txt": "missing"}
+    holdfast("edits", "--apply")
+    assert Path("a.txt").read_text() == "four\n"
+    assert Path("b.txt").read_text() == "new\n"
+    assert "2 edits" in holdfast("resume").out, "what a subagent did is not what the session knows"
+
+
+def test_an_edit_of_a_subagent_that_failed_is_none(
+    conversation: Conversation, git: Git, holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("a.txt").write_text("one\n")
+    commit(git, monkeypatch)
+    conversation.edit("b.txt", "", "new\n")
+    lines = sidechain(conversation, "a.txt", "one", "two")
+    lines[1]["message"]["content"][0]["is_error"] = True
+    conversation.lines += lines
+    conversation.leave()
+    assert states(holdfast("edits", "--json").data) == {"b.txt": "missing"}
+
+
+def test_an_edit_of_a_notebook_is_brought_back_from_the_file_after_it(
+    conversation: Conversation, git: Git, holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = json.dumps({"cells": [{"id": "c1", "source": "one"}], "pad": "x" * 5000}, indent=1)
+    after = before.replace("one", "two")
+    Path("a.ipynb").write_text(before)
+    Path("b.ipynb").write_text(before)
+    commit(git, monkeypatch)
+    for name in ("a.ipynb", "b.ipynb"):
+        path = str(conversation.root / name)
+        given = {"notebook_path": path, "cell_id": "c1", "new_source": "two"}
+        conversation.call("NotebookEdit", given, False)
+        if name == "a.ipynb":
+            details = {"notebook_path": path, "original_file": before, "updated_file": after}
+            conversation.lines[-1]["toolUseResult"] = details
+    conversation.leave()
+    shown = holdfast("edits", "--json").data
+    assert states(shown) == {"a.ipynb": "missing", "b.ipynb": "conflict"}
+    assert shown["files"][1]["why"] == "the transcript does not hold its text"
+    holdfast("edits", "a.ipynb", "--apply")
+    assert Path("a.ipynb").read_text() == after
+
+
 # After a checkpoint
 
 

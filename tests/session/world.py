@@ -197,10 +197,12 @@ class Conversation:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.lines: list[dict[str, Any]] = []
+        self.seconds = 0
         self.add("user", {"role": "user", "content": "Please do the work that is to be done here."})
 
     def add(self, kind: str, message: dict[str, Any]) -> None:
-        at = f"2026-11-12T10:00:{len(self.lines):02d}.000Z"
+        at = f"2026-11-12T10:00:{self.seconds:02d}.000Z"
+        self.seconds += 1
         line = {"type": kind, "cwd": str(self.root), "sessionId": TRANSCRIPT, "timestamp": at}
         self.lines.append({**line, "message": message})
 
@@ -212,7 +214,7 @@ class Conversation:
         self.call("Write", {"file_path": str(self.root / path), "content": text}, False)
 
     def call(self, tool: str, given: dict[str, Any], ends: bool | None) -> None:
-        id = f"toolu_{len(self.lines)}"
+        id = f"toolu_{self.seconds}"
         block = {"type": "tool_use", "id": id, "name": tool, "input": given}
         self.add("assistant", {"role": "assistant", "id": f"msg{id}", "content": [block]})
         if ends is not None:

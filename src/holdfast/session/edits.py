@@ -14,8 +14,10 @@ import tempfile
 from typing import TYPE_CHECKING, TypedDict
 
 from holdfast.clients import transcripts
+from holdfast.clients.claude.transcript import read_sidechains
+from holdfast.clients.claude.usage import of_path as claude_files
 from holdfast.clients.discovery import sessions_in
-from holdfast.clients.lines import Unread
+from holdfast.clients.lines import NewLines, Unread
 from holdfast.clients.table import own_id, title_of, titles
 from holdfast.git import snapshot
 from holdfast.git.repository import GitError, locate
@@ -165,7 +167,7 @@ def list_lacking(
     """The files that lack edits of a session, for the verdict of a resume; None where comparing them
     would take too long, or cannot be done. `named`: the transcript may be of another clone."""
     try:
-        size = 0 if found["client"] == "opencode" else os.stat(found["path"]).st_size
+        size = 0 if found["client"] == "opencode" else _size_of(found)
         if size > LARGEST_COMPARED or seen["calls"] > MOST_CALLS_COMPARED:
             return None
         top = _top(workspace.root)
@@ -179,6 +181,11 @@ def list_lacking(
     except (HoldfastError, OSError):
         return None
     return [file.path for file in files if _is_lacking(file)]
+
+
+def _size_of(found: FoundSession) -> int:
+    sources = claude_files(found["path"]) if found["client"] == "claude" else [found]
+    return sum(os.stat(source["path"]).st_size for source in sources)
 
 
 def _is_lacking(file: _File) -> bool:
@@ -251,13 +258,29 @@ def _choose(
 
 
 def _read(found: FoundSession) -> list[SessionEvent]:
+    """All that happened in a session, with the edits and commands of its subagents."""
     try:
-        return transcripts.read_new(found, whole=True)["events"]
+        events = transcripts.read_new(found, whole=True)["events"]
+        if found["client"] != "claude":
+            return events
+        files = [NewLines(source["path"], None) for source in claude_files(found["path"])]
+        return _in_order(events, *map(read_sidechains, files))
     except Unread as error:
         raise NotFound(
             f"The transcript of session {found['session'][:12]} of {title_of(found['client'])} {error}.",
             hint=f"It was {found['path']}.",
         ) from error
+
+
+def _in_order(*parts: Iterable[SessionEvent]) -> list[SessionEvent]:
+    """The events of several files by their time; one without a time stays behind the one before it."""
+    timed = []
+    for events in parts:
+        at = ""
+        for event in events:
+            at = max(at, event.at)
+            timed.append((at, event))
+    return [event for _, event in sorted(timed, key=lambda one: one[0])]
 
 
 # What it edited
@@ -269,6 +292,7 @@ def _gather(
     """The edits of each file, in their order. One that failed or was refused is none."""
     events = list(events)
     ends = {event.id: event.failed for event in events if event.kind == "result"}
+    wholes = {event.id: event.exact for event in events if event.kind == "result" and event.exact}
     files: dict[str, _File] = {}
     places = (event.path for event in events if event.kind == "place")
     folder, number = found["cwd"] or next(places, ""), 0
@@ -294,7 +318,7 @@ def _gather(
             "path": path,
             "origin": "",
             "change": event.change,
-            "exact": event.exact,
+            "exact": wholes.get(event.id, event.exact),
         }
         if event.about:
             edit["origin"] = _from_root(os.path.join(folder, event.about), root, start)
