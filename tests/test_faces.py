@@ -34,7 +34,7 @@ from holdfast.plans.api import Plans
 from holdfast.rfc.api import Rfc
 from tests.conftest import Git
 from tests.mcp.world import SHARED, Face
-from tests.session.test_edits import Conversation
+from tests.session.world import Conversation
 
 SESSION = "11111111-2222-4333-8444-555555555555"
 REFS = ("for-each-ref", "--format=%(refname)", "refs/holdfast")

@@ -56,7 +56,7 @@ def test_a_checkpoint_says_what_was_done(holdfast: Holdfast) -> None:
     assert [record["text"] for record in records] == [
         "no longer blocked",
         "Parser: lexer works · blocked: no grammar",
-        "Renderer: half done → done · Parser: begun · decided: TOML",
+        "Renderer: half done → done · Parser: not started · decided: TOML",
         "Renderer: half done",
     ]
 

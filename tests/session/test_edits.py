@@ -16,28 +16,24 @@ from bench.continuity.record import RECORDINGS
 from scripts.page_stories import leave_session
 
 import holdfast as library
-from holdfast.clients.claude import usage as claude
 from holdfast.clients.patch_text import files_of
 from holdfast.clients.table import NAMES
+from holdfast.hooks.after_turn import after_turn
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
+from holdfast.session.checkpoint import checkpoint
 from holdfast.session.resume import resume
 from holdfast.session.rules.replay import Misfit, SessionEdit, make_again
+from holdfast.session.world import MOST_FILES
 from tests.clients.conformance.cases import CASES, put_session
 from tests.conftest import Git
-from tests.session.world import Holdfast
+from tests.session import world
+from tests.session.world import TRANSCRIPT as SESSION
+from tests.session.world import Conversation, Holdfast
 
 PROJECT = RECORDINGS.parent / "project"
-SESSION = "5e551011-0000-4000-8000-000000000001"
 BEFORE = "2026-11-10T00:00:00Z"
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "home"
-    folder.mkdir()
-    monkeypatch.setenv("HOME", str(folder))
-    return folder
+home, conversation = world.home, world.conversation
 
 
 @pytest.fixture
@@ -54,45 +50,6 @@ def commit(git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
         patch.setenv("GIT_COMMITTER_DATE", BEFORE)
         git("add", ".")
         git("commit", "--quiet", "--amend", "--message", "Before the session")
-
-
-class Conversation:
-    """A transcript of Claude Code, edit by edit."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.lines: list[dict[str, Any]] = []
-        self.add("user", {"role": "user", "content": "Please do the work that is to be done here."})
-
-    def add(self, kind: str, message: dict[str, Any]) -> None:
-        at = f"2026-11-12T10:00:{len(self.lines):02d}.000Z"
-        line = {"type": kind, "cwd": str(self.root), "sessionId": SESSION, "timestamp": at}
-        self.lines.append({**line, "message": message})
-
-    def edit(self, path: str, old: str, new: str, *, ends: bool | None = False) -> None:
-        given = {"file_path": str(self.root / path), "old_string": old, "new_string": new}
-        self.call("Edit", given, ends)
-
-    def write(self, path: str, text: str) -> None:
-        self.call("Write", {"file_path": str(self.root / path), "content": text}, False)
-
-    def call(self, tool: str, given: dict[str, Any], ends: bool | None) -> None:
-        id = f"toolu_{len(self.lines)}"
-        block = {"type": "tool_use", "id": id, "name": tool, "input": given}
-        self.add("assistant", {"role": "assistant", "id": f"msg{id}", "content": [block]})
-        if ends is not None:
-            result = {"type": "tool_result", "tool_use_id": id, "content": "ok", "is_error": ends}
-            self.add("user", {"role": "user", "content": [result]})
-
-    def leave(self) -> None:
-        path = Path(claude.folder_of(str(self.root))) / f"{SESSION}.jsonl"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(f"{json.dumps(line)}\n" for line in self.lines))
-
-
-@pytest.fixture
-def conversation(repository: Path, home: Path) -> Conversation:
-    return Conversation(repository)
 
 
 def states(data: dict[str, Any]) -> dict[str, str]:
@@ -561,3 +518,194 @@ def test_each_file_is_compared_by_itself(
     assert at_start["reasons"][0]["what"].endswith("lost: lost.py, created.py"), (
         "git alone sees these"
     )
+
+
+# Subagents and notebooks of Claude Code
+
+
+def sidechain(conversation: Conversation, path: str, old: str, new: str) -> list[dict[str, Any]]:
+    """The lines of an edit that a subagent made, taken out of the conversation."""
+    before = len(conversation.lines)
+    conversation.edit(path, old, new)
+    lines = [{**line, "isSidechain": True} for line in conversation.lines[before:]]
+    del conversation.lines[before:]
+    return lines
+
+
+@pytest.mark.parametrize("is_apart", [True, False])
+def test_edits_of_a_subagent_are_brought_back(
+    is_apart: bool,
+    conversation: Conversation,
+    git: Git,
+    holdfast: Holdfast,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    Path("a.txt").write_text("one\n")
+    commit(git, monkeypatch)
+    conversation.edit("a.txt", "one", "two")
+    lines = sidechain(conversation, "a.txt", "two", "three")
+    lines += sidechain(conversation, "b.txt", "", "new\n")
+    if not is_apart:
+        conversation.lines += lines
+    conversation.edit("a.txt", "three", "four")
+    conversation.leave()
+    if is_apart:
+        folder = Path(conversation.path.removesuffix(".jsonl")) / "subagents"
+        folder.mkdir(parents=True)
+        text = "".join(f"{json.dumps(line)}\n" for line in lines)
+        (folder / "agent-a1b2.jsonl").write_text(text)
+    assert states(holdfast("edits", "--json").data) == {"a.txt": "missing", "b.txt": "missing"}
+    holdfast("edits", "--apply")
+    assert Path("a.txt").read_text() == "four\n"
+    assert Path("b.txt").read_text() == "new\n"
+    assert "2 edits" in holdfast("resume").out, "what a subagent did is not what the session knows"
+
+
+def test_an_edit_of_a_subagent_that_failed_is_none(
+    conversation: Conversation, git: Git, holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("a.txt").write_text("one\n")
+    commit(git, monkeypatch)
+    conversation.edit("b.txt", "", "new\n")
+    lines = sidechain(conversation, "a.txt", "one", "two")
+    lines[1]["message"]["content"][0]["is_error"] = True
+    conversation.lines += lines
+    conversation.leave()
+    assert states(holdfast("edits", "--json").data) == {"b.txt": "missing"}
+
+
+def test_an_edit_of_a_notebook_is_brought_back_from_the_file_after_it(
+    conversation: Conversation, git: Git, holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = json.dumps({"cells": [{"id": "c1", "source": "one"}], "pad": "x" * 5000}, indent=1)
+    after = before.replace("one", "two")
+    Path("a.ipynb").write_text(before)
+    Path("b.ipynb").write_text(before)
+    commit(git, monkeypatch)
+    for name in ("a.ipynb", "b.ipynb"):
+        path = str(conversation.root / name)
+        given = {"notebook_path": path, "cell_id": "c1", "new_source": "two"}
+        conversation.call("NotebookEdit", given, False)
+        if name == "a.ipynb":
+            details = {"notebook_path": path, "original_file": before, "updated_file": after}
+            conversation.lines[-1]["toolUseResult"] = details
+    conversation.leave()
+    shown = holdfast("edits", "--json").data
+    assert states(shown) == {"a.ipynb": "missing", "b.ipynb": "conflict"}
+    assert shown["files"][1]["why"] == "the transcript does not hold its text"
+    holdfast("edits", "a.ipynb", "--apply")
+    assert Path("a.ipynb").read_text() == after
+
+
+# After a checkpoint
+
+
+@pytest.fixture
+def captured(
+    conversation: Conversation, holdfast: Holdfast, git: Git, monkeypatch: pytest.MonkeyPatch
+) -> Conversation:
+    """A session that edited two files, with a checkpoint of its own after its last turn."""
+    for name in ("a.txt", "b.txt"):
+        Path(name).write_text("one\n")
+    commit(git, monkeypatch)
+    for name in ("a.txt", "b.txt"):
+        conversation.edit(name, "one", "two")
+        Path(name).write_text("two\n")
+    conversation.leave()
+    turn_ends(conversation)
+    return conversation
+
+
+def turn_ends(conversation: Conversation) -> None:
+    """What the hooks do: a checkpoint, and after it a look at the transcript and at the work tree."""
+    workspace = discover(str(conversation.root))
+    request: Any = {"profile": "automated", "session": SESSION}
+    checkpoint(workspace, request, actor="claude", now=clock.now())
+    after_turn(workspace, "claude", SESSION, conversation.path, clock.now())
+    workspace.close()
+
+
+def verdicts(root: Path) -> set[str]:
+    """The verdict of `holdfast resume`, and of a session's start."""
+    return {
+        resume(discover(str(root)), {"session": SESSION, "quick": quick}, now=clock.now())[
+            "verdict"
+        ]
+        for quick in (True, False)
+    }
+
+
+def test_an_edit_that_is_lost_between_two_checkpoints_is_named(
+    repository: Path, captured: Conversation, holdfast: Holdfast, git: Git
+) -> None:
+    assert verdicts(repository) == {"CLEAN"}
+    git("checkout", "--", "a.txt")
+    assert verdicts(repository) == {"DRIFTED"}
+    turn_ends(captured)
+    assert verdicts(repository) == {"DRIFTED"}
+    said = holdfast("resume").out
+    assert said.startswith("Holdfast: DRIFTED. ")
+    assert "\n## What is not as it was\n- edits of the session were undone or lost: a.txt\n" in said
+    assert f"`holdfast edits --session {SESSION[:12]}` shows the edits" in said
+    holdfast("edits", "--apply")
+    turn_ends(captured)
+    assert verdicts(repository) == {"CLEAN"}
+
+
+def test_an_edit_that_was_lost_before_the_work_tree_was_looked_at_is_named(
+    repository: Path, captured: Conversation, holdfast: Holdfast, git: Git
+) -> None:
+    holdfast("checkpoint", "--auto", "--session", SESSION)
+    assert holdfast("resume").out.startswith("Holdfast: UNKNOWN (unknown: whether the work tree")
+    git("checkout", "--", "a.txt")
+    assert holdfast("resume").out.startswith("Holdfast: DRIFTED. ")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git checkout -- a.txt",
+        "git restore 'a.txt'",
+        "git stash",
+        "git reset --hard",
+        "git checkout .",
+    ],
+)
+def test_what_the_session_took_back_itself_is_not_lost(
+    command: str, repository: Path, captured: Conversation, git: Git
+) -> None:
+    git("checkout", "--", "a.txt")
+    captured.call("Bash", {"command": command}, False)
+    captured.leave()
+    turn_ends(captured)
+    assert verdicts(repository) == {"CLEAN"}
+
+
+def test_an_edit_that_was_committed_or_reversed_is_not_lost(
+    repository: Path, captured: Conversation, git: Git
+) -> None:
+    captured.edit("a.txt", "two", "one")
+    Path("a.txt").write_text("one\n")
+    captured.leave()
+    git("commit", "--quiet", "--all", "--message", "b.txt alone")
+    turn_ends(captured)
+    assert verdicts(repository) == {"CLEAN"}
+
+
+def test_a_person_who_states_what_is_there_is_not_told_of_a_lost_edit(
+    repository: Path, captured: Conversation, holdfast: Holdfast, git: Git
+) -> None:
+    git("checkout", "--", "a.txt")
+    holdfast("checkpoint", "--session", SESSION, "--next", "go on without a.txt", "--skip-git")
+    assert verdicts(repository) == {"CLEAN"}
+
+
+def test_a_change_behind_very_many_changed_files_is_not_called_clean(
+    repository: Path, holdfast: Holdfast
+) -> None:
+    for number in range(MOST_FILES + 1):
+        Path(f"file{number:04}.txt").write_text("one\n")
+    holdfast("checkpoint", "--next", "go on", "--skip-git")
+    assert holdfast("resume", "--json").data["verdict"] == "CLEAN"
+    Path(f"file{MOST_FILES:04}.txt").unlink()
+    assert holdfast("resume", "--json").data["verdict"] == "UNKNOWN"

@@ -282,6 +282,31 @@ def test_an_edit_that_failed_did_not_happen() -> None:
     assert found["files"]["src/a.py"]["state"] == "read"
 
 
+@pytest.mark.parametrize("failed", [True, None])
+def test_a_patch_of_several_files_that_failed_or_was_refused_is_no_edit(
+    failed: bool | None,
+) -> None:
+    names = ("src/a.py", "src/b.py", "src/c.py")
+    first = SessionEvent("edit", id="1", path="src/a.py")
+    patch = [
+        SessionEvent("edit", id="2", path=names[0], change="deleted"),
+        SessionEvent("edit", id="2", path=names[1], again=True),
+        SessionEvent("edit", id="2", path=names[2], change="created", again=True),
+    ]
+    ends = [SessionEvent("result", id=id, failed=how) for id, how in (("1", False), ("2", failed))]
+    found = seen(first, ends[0], *patch, ends[1])
+    assert (found["calls"], found["edits"], found["pending"]) == (2, 1, {})
+    files = {path: (one["state"], one["edits"]) for path, one in found["files"].items()}
+    assert files == {"src/a.py": ("edited", 1), "src/b.py": ("read", 0), "src/c.py": ("read", 0)}
+    assert seen(first, ends[0], *patch)["edits"] == 4, "its end is not known yet"
+
+
+def test_a_patch_of_very_many_files_keeps_the_observation_small() -> None:
+    names = [f"src/{'x' * 150}{number}.py" for number in range(500)]
+    found = seen(*(SessionEvent("edit", id="1", path=name, again=True) for name in names))
+    assert len(json.dumps(found["pending"])) < 1400
+
+
 def test_what_was_moved_away_is_gone_however_long_its_command() -> None:
     names = [f"lib/module_number_{n}.py" for n in range(12)]
     reads = [SessionEvent("read", id=name, path=name) for name in names]

@@ -76,7 +76,7 @@ EMPTY = """# Session Progress
 - None
 
 ## Continuation Prompt
-Resume CIA-42. Current task: unknown. Key files: see git status.
+Resume CIA-42. Current task: not stated. Key files: see git status.
 Next action: continue with the first remaining task.
 """
 

@@ -11,7 +11,17 @@ from holdfast.session.rules.prompt import is_composed, weaknesses
 from tests.conftest import Git
 from tests.session import world
 from tests.session.conftest import Break
-from tests.session.world import PROGRESS, PROMPT, WORK, Holdfast, set_state
+from tests.session.world import (
+    PROGRESS,
+    PROMPT,
+    TRANSCRIPT,
+    WORK,
+    Conversation,
+    Holdfast,
+    set_state,
+)
+
+home, conversation = world.home, world.conversation
 
 TOP = "╔══════════════════════════════════════════════════╗"
 TITLE = "║  CONTINUATION PROMPT                             ║"
@@ -203,6 +213,88 @@ def test_a_prompt_of_an_earlier_version_is_composed_anew() -> None:
     assert not is_composed(f"{GOOD}\nThen tell Ann.")
     assert not is_composed(f"{GOOD}\nThe task: Write the parser.\nThen tell Ann.")
     assert weaknesses(f"{GOOD}\nThe task: Write the parser.") == []
+
+
+# A checkpoint that a person types in a terminal, beside a client's session
+
+
+REQUEST = "Please do the work that is to be done here."
+
+
+def typed(holdfast: Holdfast, *words: str) -> list[str]:
+    """The prompt that a checkpoint prints, and that the file has; line by line."""
+    out = holdfast("checkpoint", *words).out
+    prompt = out.partition(f"{BOTTOM}\n\n")[2].partition(f"\n\n{CLOSING}")[0]
+    assert PROGRESS.read_text("utf-8").endswith(f"## Continuation Prompt\n{prompt}\n")
+    return prompt.split("\n")
+
+
+@pytest.mark.clause("CCC-22", "CCC-24")
+def test_a_terminal_names_the_task_in_progress_of_the_clients_session(
+    conversation: Conversation, holdfast: Holdfast
+) -> None:
+    conversation.plan(Read="completed", Docs="pending", Parser="in_progress")
+    conversation.edit("a.txt", "one", "two")
+    conversation.leave()
+    Path("a.txt").write_text("two")
+    for _ in range(2):
+        assert typed(holdfast) == [
+            "Resume the work here. Current task: task 2 of 3. Key files: a.txt.",
+            "Next action: Parser.",
+        ]
+    said = holdfast("resume").out
+    assert "of a terminal" in said
+    assert f"What was seen is of session {TRANSCRIPT[:12]} of Claude Code." in said
+
+
+@pytest.mark.clause("CCC-22")
+def test_a_terminal_names_the_first_open_task_else_the_request(
+    conversation: Conversation, holdfast: Holdfast
+) -> None:
+    conversation.leave()
+    assert typed(holdfast) == [
+        "Resume the work here. Current task: task 1 of 1. Key files: see git status.",
+        f"Next action: {REQUEST}",
+    ]
+    conversation.plan(Read="completed", Docs="pending", Parser="pending")
+    conversation.leave()
+    assert typed(holdfast)[1:] == ["Next action: Docs."]
+
+
+def test_what_is_stated_in_a_terminal_goes_before_what_was_observed(
+    conversation: Conversation, holdfast: Holdfast
+) -> None:
+    conversation.plan(Read="completed", Parser="in_progress")
+    conversation.leave()
+    assert typed(holdfast, "--task", "Ask Ann", "--next", "write to Ann") == [
+        "Resume the work here. Current task: task 1 of 1. Key files: see git status.",
+        "Next action: write to Ann.",
+        "The task: Ask Ann.",
+    ]
+
+
+def test_a_named_session_takes_nothing_from_a_clients_session(
+    conversation: Conversation, holdfast: Holdfast
+) -> None:
+    conversation.plan(Parser="in_progress")
+    conversation.leave()
+    assert typed(holdfast, "--session", "nightly")[0].startswith(
+        "Resume the work here. Current task: not stated. Key files: "
+    )
+
+
+def test_a_terminal_shows_what_was_seen_after_the_transcript_is_gone(
+    conversation: Conversation, holdfast: Holdfast, home: Path
+) -> None:
+    conversation.plan(Parser="in_progress")
+    conversation.leave()
+    typed(holdfast)
+    for path in home.rglob("*.jsonl"):
+        path.unlink()
+    said = holdfast("resume").out
+    assert f"What was seen is of session {TRANSCRIPT[:12]} of Claude Code." in said
+    assert "- [>] Parser" in said
+    assert typed(holdfast)[1:] == ["Next action: Parser."]
 
 
 # What a checkpoint says of itself

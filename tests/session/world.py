@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from holdfast.clients.claude import usage as claude
 from holdfast.hooks.run import command
 from holdfast.kernel import failures
 from holdfast.kernel.errors import HoldfastError
@@ -49,6 +50,9 @@ PROMPT = (
     "Next action: finish parse_date.\n"
     "The task: Write the parser."
 )
+
+# The session of a `Conversation`.
+TRANSCRIPT = "5e551011-0000-4000-8000-000000000001"
 
 
 @pytest.fixture
@@ -177,3 +181,61 @@ def holdfast_process(*words: str) -> subprocess.CompletedProcess[str]:
 def stated(prompt: str) -> str:
     """A continuation prompt as a pack shows it: the current task has a line of its own there."""
     return "\n".join(f"- {line}" for line in prompt.split("\n")[:2])
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "home"
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    return folder
+
+
+class Conversation:
+    """A transcript of Claude Code, edit by edit."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.lines: list[dict[str, Any]] = []
+        self.seconds = 0
+        self.add("user", {"role": "user", "content": "Please do the work that is to be done here."})
+
+    def add(self, kind: str, message: dict[str, Any]) -> None:
+        at = f"2026-11-12T10:00:{self.seconds:02d}.000Z"
+        self.seconds += 1
+        line = {"type": kind, "cwd": str(self.root), "sessionId": TRANSCRIPT, "timestamp": at}
+        self.lines.append({**line, "message": message})
+
+    def edit(self, path: str, old: str, new: str, *, ends: bool | None = False) -> None:
+        given = {"file_path": str(self.root / path), "old_string": old, "new_string": new}
+        self.call("Edit", given, ends)
+
+    def write(self, path: str, text: str) -> None:
+        self.call("Write", {"file_path": str(self.root / path), "content": text}, False)
+
+    def call(self, tool: str, given: dict[str, Any], ends: bool | None) -> None:
+        id = f"toolu_{self.seconds}"
+        block = {"type": "tool_use", "id": id, "name": tool, "input": given}
+        self.add("assistant", {"role": "assistant", "id": f"msg{id}", "content": [block]})
+        if ends is not None:
+            result = {"type": "tool_result", "tool_use_id": id, "content": "ok", "is_error": ends}
+            self.add("user", {"role": "user", "content": [result]})
+
+    def plan(self, **tasks: str) -> None:
+        """Write the list of tasks: `plan(Parser="in_progress", Docs="pending")`."""
+        todos = [{"content": task, "status": state} for task, state in tasks.items()]
+        self.call("TodoWrite", {"todos": todos}, False)
+
+    @property
+    def path(self) -> str:
+        return f"{claude.folder_of(str(self.root))}/{TRANSCRIPT}.jsonl"
+
+    def leave(self) -> None:
+        path = Path(self.path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(f"{json.dumps(line)}\n" for line in self.lines))
+
+
+@pytest.fixture
+def conversation(repository: Path, home: Path) -> Conversation:
+    return Conversation(repository)

@@ -13,7 +13,7 @@ says, and it never raises: what it does not know it skips and counts.
 | `read` | the agent looked at a file | id, path, text (what it looked for there) |
 | `search` | the agent searched | id, text (the pattern), path (where, or empty) |
 | `call` | the agent used any other tool | id, text (the tool and its input) |
-| `result` | a call of the same id ended | id, text (its output, shortened), failed |
+| `result` | a call of the same id ended | id, text (its output, shortened), failed, exact (the file after it) |
 | `plan` | the agent put a plan to the person | id, text |
 | `tasks` | the agent wrote its whole task list | id, tasks |
 | `task` | one task was made or changed | tasks (one; empty text or state: as before) |

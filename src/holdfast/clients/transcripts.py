@@ -114,8 +114,9 @@ def _request_under_way(events: Iterable[SessionEvent]) -> str:
 
 
 def _count_edits(events: Sequence[SessionEvent]) -> int:
-    failed = {event.id for event in events if event.kind == "result" and event.failed and event.id}
-    return sum(1 for event in events if event.kind == "edit" and event.id not in failed)
+    """How many edits there were, without those that failed or that the person refused."""
+    ends = {event.id: event.failed for event in events if event.kind == "result" and event.id}
+    return sum(event.kind == "edit" and ends.get(event.id, False) is False for event in events)
 
 
 def tasks_in(events: Iterable[SessionEvent]) -> list[tuple[str, str]]:

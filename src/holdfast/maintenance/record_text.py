@@ -11,6 +11,7 @@ from holdfast.kernel.state import at_version, fold
 from holdfast.kernel.text import one_line
 from holdfast.loop.history import line
 from holdfast.rfc.rules.model import heading_of
+from holdfast.session.rules.progress import NO_STATUS
 from holdfast.streams import rules_of
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def _changes_between(before: Progress, changed: dict[str, Any]) -> str:
             parts.append(f"{done}: {was}done")
     current = changed.get("current", task)
     if current and current != task:
-        parts.append(f"{current}: {changed.get('status') or 'begun'}")
+        parts.append(f"{current}: {changed.get('status') or NO_STATUS}")
     elif current and changed.get("status"):
         was = f"{status} → " if status else ""
         parts.append(f"{current}: {was}{changed['status']}")

@@ -91,7 +91,7 @@ class SessionCourse:
         return moment
 
     def _end(self, event: SessionEvent) -> None:
-        for edit in self._edits.pop(event.id, []) if event.failed else ():
+        for edit in self._edits.pop(event.id, []) if event.failed is not False else ():
             if edit in self.moments:
                 self.moments.remove(edit)
         line = self._commands.get(event.id)

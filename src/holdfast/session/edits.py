@@ -14,8 +14,10 @@ import tempfile
 from typing import TYPE_CHECKING, TypedDict
 
 from holdfast.clients import transcripts
+from holdfast.clients.claude.transcript import read_sidechains
+from holdfast.clients.claude.usage import of_path as claude_files
 from holdfast.clients.discovery import sessions_in
-from holdfast.clients.lines import Unread
+from holdfast.clients.lines import NewLines, Unread
 from holdfast.clients.table import own_id, title_of, titles
 from holdfast.git import snapshot
 from holdfast.git.repository import GitError, locate
@@ -54,6 +56,8 @@ CLIENT_SETTINGS = (".claude/settings.json",)
 MOST_SESSIONS = 8
 # `splitlines` would cut at a form feed, too.
 _LINE = compile_later(r"[^\n]*\n|[^\n]+")
+_UNDOES = compile_later(r"\bgit\s+(checkout|restore|reset|stash)\b([^;&|\n]*)")
+_NO_STASH = frozenset(("apply", "drop", "list", "pop", "show"))
 # A resume compares at most so much, to answer at once; `holdfast edits` has no such limits.
 LARGEST_COMPARED = 16 << 20
 MOST_CALLS_COMPARED = 5000
@@ -113,6 +117,8 @@ class _File:
         self.present: str | None = None
         self.has_crlf = False
         self.state: EditState = "present"
+        # A command of the session took its edits back.
+        self.is_undone = False
         self.why = ""
         self.wanted: str | None = None
 
@@ -161,7 +167,7 @@ def list_lacking(
     """The files that lack edits of a session, for the verdict of a resume; None where comparing them
     would take too long, or cannot be done. `named`: the transcript may be of another clone."""
     try:
-        size = 0 if found["client"] == "opencode" else os.stat(found["path"]).st_size
+        size = 0 if found["client"] == "opencode" else _size_of(found)
         if size > LARGEST_COMPARED or seen["calls"] > MOST_CALLS_COMPARED:
             return None
         top = _top(workspace.root)
@@ -177,9 +183,16 @@ def list_lacking(
     return [file.path for file in files if _is_lacking(file)]
 
 
+def _size_of(found: FoundSession) -> int:
+    sources = claude_files(found["path"]) if found["client"] == "claude" else [found]
+    return sum(os.stat(source["path"]).st_size for source in sources)
+
+
 def _is_lacking(file: _File) -> bool:
-    """Whether edits are missing. A file that is as git had it before has none of them, even if they
-    cannot be made again."""
+    """Whether edits are missing that the session did not take back itself. A file that is as git had it
+    before has none of them, even if they cannot be made again."""
+    if file.is_undone:
+        return False
     if file.state == "missing":
         return True
     is_as_before = file.is_base_known and bool(file.states) and file.present == file.base
@@ -245,13 +258,29 @@ def _choose(
 
 
 def _read(found: FoundSession) -> list[SessionEvent]:
+    """All that happened in a session, with the edits and commands of its subagents."""
     try:
-        return transcripts.read_new(found, whole=True)["events"]
+        events = transcripts.read_new(found, whole=True)["events"]
+        if found["client"] != "claude":
+            return events
+        files = [NewLines(source["path"], None) for source in claude_files(found["path"])]
+        return _in_order(events, *map(read_sidechains, files))
     except Unread as error:
         raise NotFound(
             f"The transcript of session {found['session'][:12]} of {title_of(found['client'])} {error}.",
             hint=f"It was {found['path']}.",
         ) from error
+
+
+def _in_order(*parts: Iterable[SessionEvent]) -> list[SessionEvent]:
+    """The events of several files by their time; one without a time stays behind the one before it."""
+    timed = []
+    for events in parts:
+        at = ""
+        for event in events:
+            at = max(at, event.at)
+            timed.append((at, event))
+    return [event for _, event in sorted(timed, key=lambda one: one[0])]
 
 
 # What it edited
@@ -263,6 +292,7 @@ def _gather(
     """The edits of each file, in their order. One that failed or was refused is none."""
     events = list(events)
     ends = {event.id: event.failed for event in events if event.kind == "result"}
+    wholes = {event.id: event.exact for event in events if event.kind == "result" and event.exact}
     files: dict[str, _File] = {}
     places = (event.path for event in events if event.kind == "place")
     folder, number = found["cwd"] or next(places, ""), 0
@@ -271,6 +301,10 @@ def _gather(
     for event in events:
         if event.kind == "place":
             folder = event.path
+        if event.kind == "run" and not ends.get(event.id):
+            undone = [_from_root(one, root, start) for one in _undone_by(event.text, folder)]
+            for file in files.values():
+                file.is_undone |= any(_is_below(file.path, one) for one in undone)
         if event.kind != "edit":
             continue
         number += 1
@@ -284,11 +318,12 @@ def _gather(
             "path": path,
             "origin": "",
             "change": event.change,
-            "exact": event.exact,
+            "exact": wholes.get(event.id, event.exact),
         }
         if event.about:
             edit["origin"] = _from_root(os.path.join(folder, event.about), root, start)
         file.edits.append(edit)
+        file.is_undone = False
         if event.id not in ends:
             file.misfits.append((edit, UNKNOWN_END))
     removed = _removed_by_commands(events, root, start)
@@ -299,6 +334,18 @@ def _gather(
         elif file.path in removed and file.edits[-1]["change"] != "deleted":
             file.state, file.why = "removed", "the session removed it later"
     return list(files.values())
+
+
+def _undone_by(command: str, folder: str) -> list[str]:
+    """The files and folders whose changes a command of git discards or puts aside."""
+    found = []
+    for verb, rest in _UNDOES.findall(command):
+        words = rest.split()
+        if verb in ("checkout", "restore"):
+            found += [os.path.join(folder, word.strip("\"'")) for word in words]
+        elif "--hard" in words or (verb == "stash" and not _NO_STASH.intersection(words)):
+            found.append(folder)
+    return found
 
 
 def _removed_by_commands(events: Iterable[SessionEvent], root: str, start: str) -> set[str]:

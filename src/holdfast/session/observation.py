@@ -63,7 +63,8 @@ def look(
     for path in (transcript, kept, observed["path"] if observed else ""):
         if isinstance(path, str) and path and os.path.isfile(path) and not path.endswith(".db"):
             return look_at(workspace, spending.sources_at(path), now=now)
-    return look_at(workspace, spending.sources_of(workspace, session), now=now)
+    of = observed.get("session") if observed else ""
+    return look_at(workspace, spending.sources_of(workspace, of or session), now=now)
 
 
 def look_at(workspace: Workspace, sources: list[Source], *, now: int) -> Look | None:
@@ -115,9 +116,17 @@ def read_once(found: FoundSession, rules: Mapping[str, str] | None = None) -> Ob
 
 
 def record(
-    workspace: Workspace, session: str, looked: Look, world: Any, *, actor: str, now: int
+    workspace: Workspace,
+    session: str,
+    looked: Look,
+    world: Any,
+    *,
+    of: str = "",
+    actor: str,
+    now: int,
 ) -> None:
-    """Make a record of what was observed, and of the work tree if `world` holds a look at it."""
+    """Make a record of what was observed, and of the work tree if `world` holds a look at it. `of` is the
+    client's session, where it is not the one that is recorded."""
     from holdfast.session.rules.session import stream_of
     from holdfast.streams import open_writer
 
@@ -127,6 +136,7 @@ def record(
         "path": looked["path"],
         "seen": looked["seen"],
         "world": world,
+        "of": of,
     }
     open_writer(workspace).execute(stream_of(session), command, actor=actor, now=now)
 

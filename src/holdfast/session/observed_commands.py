@@ -14,6 +14,7 @@ from holdfast.session.observed_files import (
     mark_gone,
     name_all,
     relative,
+    take_back,
     touch,
 )
 from holdfast.session.observed_state import (
@@ -157,13 +158,10 @@ def _ended(seen: Observation, event: SessionEvent) -> None:
     if what is None:
         return
     kind, subject = what[0], what[1]
-    if kind == "edit" and event.failed:
-        file = seen["files"].get(subject)
-        seen["edits"] -= 1
-        if file is not None:
-            file["edits"] = max(0, file["edits"] - 1)
-            if not file["edits"]:
-                file["state"] = "read"
+    if kind == "edit" and event.failed is not False:
+        # It failed, or the person refused it.
+        for path in what[1:]:
+            take_back(seen, path)
         return
     number = -1
     if kind in ("read", "search"):

@@ -33,6 +33,8 @@ NAMED_IN = {
     "output": 0.2,
 }
 GLIMPSED_IN = {"output": 0.05, "report": 0.5, "said": 0.5, "prompt": 0.5, "edit": 0.1}
+# So many letters are kept of the names of a patch's files until it ends.
+LONGEST_PATCH = 600
 _ELSEWHERE = ("/tmp/", "/private/", "/var/", "/dev/", "http", "path/to/")  # noqa: S108
 
 
@@ -56,7 +58,11 @@ def _edited(seen: Observation, event: SessionEvent) -> None:
         file["state"] = "edited"
     name_all(seen, event.text, NAMED_IN["edit"], file["number"])
     glimpse(seen, whole_words(event.text), GLIMPSED_IN["edit"])
-    wait_for_end(seen, event.id, "edit", path)
+    # A patch changes several files in one call.
+    kind, *others = seen["pending"].get(event.id) or ["edit"]
+    if kind != "edit" or sum(map(len, others)) > LONGEST_PATCH:
+        others = []
+    wait_for_end(seen, event.id, "edit", *others, path)
 
 
 def _looked(seen: Observation, event: SessionEvent) -> None:
@@ -82,6 +88,18 @@ def _called(seen: Observation, event: SessionEvent) -> None:
     # Its first word is the tool itself.
     if event.text:
         name_all(seen, event.text.partition(" ")[2], NAMED_IN["call"], -1)
+
+
+def take_back(seen: Observation, path: str) -> None:
+    """Take back an edit that did not happen."""
+    seen["edits"] -= 1
+    file = seen["files"].get(path)
+    if file is not None:
+        file["edits"] = max(0, file["edits"] - 1)
+        if not file["edits"]:
+            file["state"] = "read"
+        elif file["state"] == "deleted":
+            file["state"] = "edited"
 
 
 def relative(seen: Observation, path: str) -> str:

@@ -16,7 +16,6 @@ from holdfast.session.rules.handover import (
     IN_PROGRESS,
     LONGEST_ACTION,
     next_step,
-    spoke_before_request,
 )
 from holdfast.session.rules.prompt import NEXT as STATED_STEP
 
@@ -88,6 +87,16 @@ SHARES = {
     "tree": 0.09,
     "beside": 0.1,
 }
+# The order in which the sections are read; what waits around the session stands between the two.
+READ_FIRST = (
+    *("changes", "tree", "request", "next", "rulings", "answers", "plan", "tasks"),
+    *("failures", "stale", "stated"),
+)
+# A client may cut what it is given: the few commands stand before the long lists of files.
+READ_LAST = (
+    *("said", "edited", "commands", "read", "glimpsed", "commits", "names", "earlier"),
+    *("summary", "agents", "notes"),
+)
 # Without an observation, what was stated and what waits around may take this much.
 SHARE_ALONE = 0.85
 MOST_CHANGES = 12
@@ -97,7 +106,6 @@ MOST_TREE_NAMES, MOST_OF_TREE = 12, 700
 LONGEST_BRANCH, LONGEST_TREE_NAME = 80, 90
 LONGEST_STEP = 160
 LONGEST_RUN = 8
-SAID_TIGHT = 0.07
 _ESCAPES = compile_later(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?")
 _TICKS = compile_later(f"`{{{LONGEST_RUN + 1},}}")
 
@@ -161,20 +169,24 @@ def _introduction(seen: Observation | None, *, short: bool) -> str:
     return f"{INTRODUCTION} It made {', '.join(did)}{when}."
 
 
-def _sections(parts: Parts, seen: Observation | None, room: int) -> tuple[list[Section], list[str]]:
-    """The sections in the order in which they are read, filled by what matters most."""
-    if seen is not None:
-        # Without an observation, as at most starts, they are not loaded.
-        from holdfast.session import pack_conversation as conversation
-        from holdfast.session import pack_work as work
-    total = room
-    made: dict[str, Section] = {}
-    left_out: list[str] = []
+class PackRoom:
+    """The room of a pack, and the sections that took some of it. What matters most is taken first."""
 
-    def take(part: str, title: str, lines: Sequence[str], what: str) -> None:
-        nonlocal room
-        share = SHARES[part.partition(" ")[0]] if seen is not None else SHARE_ALONE
-        most = min(room, int(total * share)) - len(title) - 4
+    def __init__(self, room: int, *, has_observation: bool) -> None:
+        self.total = self.left = room
+        self.is_tight = room < TIGHT
+        self.made: dict[str, Section] = {}
+        self.left_out: list[str] = []
+        self._has_observation = has_observation
+
+    def share_of(self, part: str) -> int:
+        """How many letters a part may take before the others have had theirs."""
+        share = SHARES[part.partition(" ")[0]] if self._has_observation else SHARE_ALONE
+        return int(self.total * share)
+
+    def take(self, part: str, title: str, lines: Sequence[str], what: str = "") -> None:
+        """Add a section with as many of the lines as it has room for. `what` names those left out."""
+        most = min(self.left, self.share_of(part)) - len(title) - 4
         kept: list[str] = []
         used = 0
         for line in lines:
@@ -186,138 +198,88 @@ def _sections(parts: Parts, seen: Observation | None, room: int) -> tuple[list[S
                 break
             kept.append(line)
             used += len(line) + 1
-        if what and len(kept) < len(lines):
-            left_out.append(count_of(len(lines) - len(kept), what))
+        if what:
+            self.leave_out(len(lines) - len(kept), what)
         if kept:
-            made[part] = (title, kept)
-            room -= used + len(title) + 4
+            self.made[part] = (title, kept)
+            self.left -= used + len(title) + 4
 
-    changes = [f"- {one_line(one)}" for one in parts.get("changes") or []]
-    take("changes", "What is not as it was", changes[:MOST_CHANGES], "change")
-    tree = _tree(parts.get("tree"), min(MOST_OF_TREE, int(total * SHARES["tree"])))
-    take("tree", "Work tree now", tree, "")
+    def leave_out(self, number: int, what: str) -> None:
+        """Say at the end that so many of them found no room."""
+        if number:
+            self.left_out.append(count_of(number, what))
+
+
+def _sections(parts: Parts, seen: Observation | None, room: int) -> tuple[list[Section], list[str]]:
+    """The sections in the order in which they are read, and what was left out of them."""
+    filled = PackRoom(room, has_observation=seen is not None)
     stated = parts.get("stated")
-    said_there = [line for line in stated["lines"] if line.strip()] if stated else []
-    tight = total < TIGHT
-    announced = ""
-    if seen is not None and not tight:
-        step = next((line for line in said_there if line.startswith(STATED_STEP)), "")
-        if step and stated:
-            said_there.remove(step)
-            step = f"{step.rstrip('.')} (stated {stated['age']})"
-        else:
-            found, where = next_step(seen)
-            announced = found if where == ANNOUNCED else ""
-            # What fails, and the request, have sections of their own.
-            is_told = where in (ANNOUNCED, IN_PROGRESS, FIRST_OPEN)
-            longest = LONGEST_ACTION if announced else LONGEST_STEP
-            step = f"{shorten(found, longest)} ({where})" if is_told else ""
-        take("next", "Next step", [f"- {one_line(step)}"] if step else [], "")
+    statements = [line for line in stated["lines"] if line.strip()] if stated else []
+    changes = [f"- {one_line(one)}" for one in parts.get("changes") or []]
+    filled.take("changes", "What is not as it was", changes[:MOST_CHANGES], "change")
+    tree = _tree(parts.get("tree"), min(MOST_OF_TREE, int(room * SHARES["tree"])))
+    filled.take("tree", "Work tree now", tree)
     if seen is not None:
-        request = conversation.request_lines(seen, int(total * SHARES["request"]) - 40)
-        take("request", "Request under way", request, "")
-        shown = " ".join(" ".join(request).split())
-        rulings = conversation.ruling_lines(seen, shown, 160 if tight else 300)
-        take("rulings", "The person ruled, latest first", rulings, "ruling")
-        take(
-            "answers",
-            "The person chose",
-            conversation.answer_lines(seen, 80 if tight else 110),
-            "answer",
-        )
-        take(
-            "plan",
-            "Plan put to the person",
-            conversation.plan_lines(seen, 80 if tight else 90),
-            "heading",
-        )
-        title, tasks = conversation.task_lines(seen, 80 if tight else 110, with_last_done=not tight)
-        take("tasks", title, tasks, "task")
-        for part, title in (
-            ("failures", "Still failing"),
-            ("stale", "Failed, not known to pass now"),
-        ):
-            lines = conversation.failure_lines(
-                seen, 1 if tight else 5, 90 if tight else 140, stale=part == "stale"
-            )
-            take(part, title, lines, "error line")
+        # Without an observation, as at most starts, they are not loaded.
+        from holdfast.session import pack_conversation as conversation
+        from holdfast.session import pack_work as work
+
+        announced = _take_next_step(filled, seen, stated, statements)
+        request = conversation.take_requests(filled, seen)
     if stated:
-        # One long statement leaves room for the others: all of them are in the file.
-        longest = max(SHORTEST_CUT, int(total * SHARES["stated"] * LONGEST_STATED))
-        lines = [shorten(f"- {one_line(line)}", longest) for line in said_there]
-        take("stated", f"Stated in a checkpoint, {stated['age']}", lines, "statement")
-        ends = sum(line.endswith("…") for line in made.get("stated", ("", []))[1])
-        left_out += [f"the end of {count_of(ends, 'statement')}"] if ends else []
+        _take_stated(filled, stated["age"], statements)
     if seen is not None:
-        share = SAID_TIGHT if total < TIGHT else SHARES["said"]
-        said = conversation.last_words(seen, int(total * share) - 40, without=announced)
-        title = "Last words of the agent"
-        before = spoke_before_request(seen)
-        if not (before and any(conversation.REPLY_TO in line for line in request)):
-            take("said", f"{title}, before this request" if before else title, said, "")
-        out = [f"- {shorten(one_line(text), 80)}" for text in seen["agents"].values()]
-        commits = conversation.commit_lines(seen)
-        if tight:
-            if seen["request"] is not None and "after" in seen["request"]:
-                take("earlier", "Earlier requests", conversation.earlier_requests(seen)[:1], "")
-            left_out += [count_of(len(out), "subagent")] if out else []
-            left_out += [count_of(len(commits), "commit")] if commits else []
-        else:
-            take("agents", "Subagents still out", out, "subagent")
-            take("earlier", "Earlier requests", conversation.earlier_requests(seen), "")
-            take("commits", "Commits, latest first", commits, "commit")
-            summary = conversation.summary_lines(seen, parts.get("transcript", ""))
-            take("summary", "The client's own summary", summary, "")
-    notes = parts.get("notes") or []
-    share = SHARES["notes"] if seen is not None else SHARE_ALONE
-    lines = _note_lines(notes, min(room, int(total * share)) - ROOM_FOR_CLOSING)
-    take("notes", "Notes, latest first", lines, "note")
-    beside = [f"beside {number}" for number in range(len(parts.get("beside") or []))]
-    for part, (title, texts) in zip(beside, parts.get("beside") or [], strict=True):
-        take(part, one_line(title), [_listed(text) for text in texts], "line")
-    if seen is not None:
-        shown = "\n".join(map(_joined, made.values()))
-        made.update(work.work_sections(seen, room, left_out, shown, tight=total < TIGHT))
-    order = (
-        *(
-            "changes",
-            "tree",
-            "request",
-            "next",
-            "rulings",
-            "answers",
-            "plan",
-            "tasks",
-            "failures",
-            "stale",
-            "stated",
-        ),
-        *beside,
-        "said",
-        # A client may cut what it is given: the few commands stand before the long lists of files.
-        *(
-            "edited",
-            "commands",
-            "read",
-            "glimpsed",
-            "commits",
-            "names",
-            "earlier",
-            "summary",
-            "agents",
-            "notes",
-        ),
+        conversation.take_last_words(filled, seen, request, announced)
+        conversation.take_course(filled, seen, parts.get("transcript", ""))
+    notes = _note_lines(
+        parts.get("notes") or [], min(filled.left, filled.share_of("notes")) - ROOM_FOR_CLOSING
     )
-    return [made[part] for part in order if part in made], left_out
+    filled.take("notes", "Notes, latest first", notes, "note")
+    beside = {f"beside {place}": one for place, one in enumerate(parts.get("beside") or [])}
+    for part, (title, texts) in beside.items():
+        filled.take(part, one_line(title), [_listed(text) for text in texts], "line")
+    if seen is not None:
+        work.take_work(filled, seen)
+    order = (*READ_FIRST, *beside, *READ_LAST)
+    return [filled.made[part] for part in order if part in filled.made], filled.left_out
+
+
+def _take_next_step(
+    filled: PackRoom, seen: Observation, stated: StatedPart | None, statements: list[str]
+) -> str:
+    """Take the step that was stated, which then is no statement any more, else the one that was seen. What
+    the agent announced, if that is the step."""
+    if filled.is_tight:
+        return ""
+    announced = ""
+    step = next((line for line in statements if line.startswith(STATED_STEP)), "")
+    if step and stated:
+        statements.remove(step)
+        step = f"{step.rstrip('.')} (stated {stated['age']})"
+    else:
+        found, where = next_step(seen)
+        announced = found if where == ANNOUNCED else ""
+        # What fails, and the request, have sections of their own.
+        is_told = where in (ANNOUNCED, IN_PROGRESS, FIRST_OPEN)
+        longest = LONGEST_ACTION if announced else LONGEST_STEP
+        step = f"{shorten(found, longest)} ({where})" if is_told else ""
+    filled.take("next", "Next step", [f"- {one_line(step)}"] if step else [])
+    return announced
+
+
+def _take_stated(filled: PackRoom, age: str, statements: Sequence[str]) -> None:
+    # One long statement leaves room for the others: all of them are in the file.
+    longest = max(SHORTEST_CUT, int(filled.total * SHARES["stated"] * LONGEST_STATED))
+    lines = [shorten(f"- {one_line(line)}", longest) for line in statements]
+    filled.take("stated", f"Stated in a checkpoint, {age}", lines, "statement")
+    ends = sum(line.endswith("…") for line in filled.made.get("stated", ("", []))[1])
+    if ends:
+        filled.left_out.append(f"the end of {count_of(ends, 'statement')}")
 
 
 def _listed(text: str) -> str:
     line = one_line(text)
     return line if line.startswith("- ") else f"- {line}"
-
-
-def _joined(section: Section) -> str:
-    return "\n".join(section[1])
 
 
 # Where the session works

@@ -3,20 +3,80 @@
 from __future__ import annotations
 
 from holdfast.kernel import clock
-from holdfast.session.pack import clean, count_of, one_line, shorten
+from holdfast.session.pack import SHARES, clean, count_of, one_line, shorten
+from holdfast.session.rules.handover import spoke_before_request
 from holdfast.session.rules.observed import edits_since, is_stale, telling_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from holdfast.session.observed_state import Observation
+    from holdfast.session.pack import PackRoom
 
 REPLY_TO = "in reply to the agent: "
 # Less of the agent's last words says nothing.
 FEWEST_LAST_WORDS = 30
+# Their share of the room in a small pack.
+SAID_TIGHT = 0.07
 _MARKS = {"done": "[x]", "active": "[>]", "open": "[ ]"}
 
 
-def request_lines(seen: Observation, most: int) -> list[str]:
+def take_requests(filled: PackRoom, seen: Observation) -> list[str]:
+    """Take what is asked for, what was decided, what is open and what fails. The lines of the request."""
+    is_tight = filled.is_tight
+    request = _request_lines(seen, filled.share_of("request") - 40)
+    filled.take("request", "Request under way", request)
+    shown = " ".join(" ".join(request).split())
+    rulings = _ruling_lines(seen, shown, 160 if is_tight else 300)
+    filled.take("rulings", "The person ruled, latest first", rulings, "ruling")
+    answers = _answer_lines(seen, 80 if is_tight else 110)
+    filled.take("answers", "The person chose", answers, "answer")
+    plan = [f"- {shorten(one_line(head), 80 if is_tight else 90)}" for head in seen["plan"]]
+    filled.take("plan", "Plan put to the person", plan, "heading")
+    title, tasks = _task_lines(seen, 80 if is_tight else 110, with_last_done=not is_tight)
+    filled.take("tasks", title, tasks, "task")
+    most, width = (1, 90) if is_tight else (5, 140)
+    failing = _failure_lines(seen, most, width, stale=False)
+    filled.take("failures", "Still failing", failing, "error line")
+    stale = _failure_lines(seen, most, width, stale=True)
+    filled.take("stale", "Failed, not known to pass now", stale, "error line")
+    return request
+
+
+def take_last_words(
+    filled: PackRoom, seen: Observation, request: Sequence[str], announced: str
+) -> None:
+    """Take the agent's last words, unless the request has them. `announced` was told as the next step."""
+    share = SAID_TIGHT if filled.is_tight else SHARES["said"]
+    said = _last_words(seen, int(filled.total * share) - 40, without=announced)
+    title = "Last words of the agent"
+    if spoke_before_request(seen):
+        if any(REPLY_TO in line for line in request):
+            return
+        title += ", before this request"
+    filled.take("said", title, said)
+
+
+def take_course(filled: PackRoom, seen: Observation, transcript: str) -> None:
+    """Take what went before: subagents, earlier requests, commits, and where the client's summary is."""
+    agents = [f"- {shorten(one_line(text), 80)}" for text in seen["agents"].values()]
+    commits = [
+        f"- {one['id']} {shorten(one_line(one['text']), 90)}" for one in reversed(seen["commits"])
+    ]
+    if filled.is_tight:
+        if seen["request"] is not None and "after" in seen["request"]:
+            filled.take("earlier", "Earlier requests", _earlier_requests(seen)[:1])
+        filled.leave_out(len(agents), "subagent")
+        filled.leave_out(len(commits), "commit")
+        return
+    filled.take("agents", "Subagents still out", agents, "subagent")
+    filled.take("earlier", "Earlier requests", _earlier_requests(seen))
+    filled.take("commits", "Commits, latest first", commits, "commit")
+    filled.take("summary", "The client's own summary", _summary_lines(seen, transcript))
+
+
+def _request_lines(seen: Observation, most: int) -> list[str]:
     request = seen["request"]
     if request is None:
         return []
@@ -29,7 +89,7 @@ def request_lines(seen: Observation, most: int) -> list[str]:
     return [*lines, f"  {REPLY_TO}{before[-room:]}"] if before and room > 60 else lines
 
 
-def ruling_lines(seen: Observation, shown: str, most: int) -> list[str]:
+def _ruling_lines(seen: Observation, shown: str, most: int) -> list[str]:
     found = []
     for ruling in reversed(seen["rulings"]):
         text = one_line(ruling["text"])
@@ -38,7 +98,7 @@ def ruling_lines(seen: Observation, shown: str, most: int) -> list[str]:
     return found
 
 
-def answer_lines(seen: Observation, most: int) -> list[str]:
+def _answer_lines(seen: Observation, most: int) -> list[str]:
     found = []
     for answer in reversed(seen["answers"]):
         about = shorten(one_line(answer["about"]), most)
@@ -47,11 +107,7 @@ def answer_lines(seen: Observation, most: int) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def plan_lines(seen: Observation, most: int) -> list[str]:
-    return [f"- {shorten(one_line(head), most)}" for head in seen["plan"]]
-
-
-def task_lines(seen: Observation, most: int, *, with_last_done: bool) -> tuple[str, list[str]]:
+def _task_lines(seen: Observation, most: int, *, with_last_done: bool) -> tuple[str, list[str]]:
     """Open tasks all, in order; what is done only as a number and the last of it."""
     tasks = [task for task in seen["tasks"] if task["state"] != "dropped"]
     done = [task for task in tasks if task["state"] == "done"]
@@ -65,7 +121,7 @@ def task_lines(seen: Observation, most: int, *, with_last_done: bool) -> tuple[s
     return f"Tasks, {len(done)} of {len(tasks)} done", lines
 
 
-def failure_lines(seen: Observation, most: int, width: int, *, stale: bool) -> list[str]:
+def _failure_lines(seen: Observation, most: int, width: int, *, stale: bool) -> list[str]:
     """Failures with the end of their output, those that may have been mended apart."""
     found = []
     for failure in reversed(seen["failures"]):
@@ -85,7 +141,7 @@ def failure_lines(seen: Observation, most: int, width: int, *, stale: bool) -> l
     return found
 
 
-def last_words(seen: Observation, most: int, *, without: str) -> list[str]:
+def _last_words(seen: Observation, most: int, *, without: str) -> list[str]:
     """The end of the agent's last message, without the sentence that is told as the next step."""
     if not seen["said"] or most < FEWEST_LAST_WORDS:
         return []
@@ -99,7 +155,7 @@ def last_words(seen: Observation, most: int, *, without: str) -> list[str]:
     return [f"  {line.rstrip()}" for line in text.split("\n") if line.strip()]
 
 
-def earlier_requests(seen: Observation) -> list[str]:
+def _earlier_requests(seen: Observation) -> list[str]:
     found = [f"- {shorten(one_line(one['text']), 160)}" for one in reversed(seen["earlier"][-3:])]
     first = seen["first"]
     if first is not None and seen["prompts"] > 1:
@@ -107,13 +163,7 @@ def earlier_requests(seen: Observation) -> list[str]:
     return found
 
 
-def commit_lines(seen: Observation) -> list[str]:
-    return [
-        f"- {one['id']} {shorten(one_line(one['text']), 90)}" for one in reversed(seen["commits"])
-    ]
-
-
-def summary_lines(seen: Observation, transcript: str) -> list[str]:
+def _summary_lines(seen: Observation, transcript: str) -> list[str]:
     """When and where the client wrote one; its text stays there."""
     summary = seen.get("summary")
     if summary is None or not transcript:

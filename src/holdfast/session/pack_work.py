@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from holdfast.session.observed_state import HALF_LIFE, weight_now
-from holdfast.session.pack import count_of, one_line, shorten, times_of
+from holdfast.session.pack import one_line, shorten, times_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast.session.observed_state import Observation, SeenFile
-    from holdfast.session.pack import Section
+    from holdfast.session.pack import PackRoom
 
 # How the room is divided between commands, paths and names.
 COMMANDS, PATHS = 0.28, 0.36
@@ -26,11 +26,10 @@ ROOM_FOR_TITLES = 90
 BOOST, NO_FILE = 0.3, -1.0
 
 
-def work_sections(
-    seen: Observation, room: int, left_out: list[str], shown: str, *, tight: bool
-) -> dict[str, Section]:
-    """Commands, files with their names, and names of no file, as far as there is room."""
-    made: dict[str, Section] = {}
+def take_work(filled: PackRoom, seen: Observation) -> None:
+    """Take commands, files with their names, and names of no file, as far as there is room."""
+    shown = "\n".join("\n".join(lines) for _, lines in filled.made.values())
+    made, room, tight = filled.made, filled.left, filled.is_tight
     commands_share = COMMANDS_TIGHT if tight else COMMANDS
     paths_share = PATHS_TIGHT if tight else PATHS
     commands = _commands(seen, int(room * commands_share), shown, tight=tight)
@@ -39,27 +38,24 @@ def work_sections(
         room -= sum(len(line) + 1 for line in commands) + 32
     most = int(room * paths_share / (1 - commands_share))
     chosen, used, missing = _choose_files(seen, most, shown)
-    if missing:
-        left_out.append(count_of(missing, "file"))
+    filled.leave_out(missing, "file")
     room -= used + ROOM_FOR_TITLES
     text = shown + "\n".join([*commands, *(path for path, _ in chosen)])
     files = {file["number"]: path for path, file in chosen if file["number"] >= 0}
     beside, others, missing = _names(seen, files, room, text)
-    if missing:
-        left_out.append(count_of(missing, "name"))
+    filled.leave_out(missing, "name")
     edited = [(path, file) for path, file in chosen if file["edits"]]
     glimpsed = [(path, file) for path, file in chosen if file["state"] == "glimpsed"]
     read = [one for one in chosen if one not in edited and one not in glimpsed]
-    if edited:
-        title = "Files edited, with names from their code"
-        made["edited"] = (title, _file_lines(edited, beside))
-    if read:
-        made["read"] = ("Files read", _file_lines(read, beside))
-    if glimpsed:
-        made["glimpsed"] = ("Files named but not opened", _file_lines(glimpsed, beside))
+    for part, title, listed in (
+        ("edited", "Files edited, with names from their code", edited),
+        ("read", "Files read", read),
+        ("glimpsed", "Files named but not opened", glimpsed),
+    ):
+        if listed:
+            made[part] = (title, _file_lines(listed, beside))
     if others:
         made["names"] = ("Other names from the code", [", ".join(others)])
-    return made
 
 
 def _choose_files(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from holdfast.clients.table import own_id
 from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import HoldfastError
 from holdfast.session import ccc_files, session_files, sessions
@@ -24,6 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from holdfast.clients.discovery import FoundSession
     from holdfast.session.checkpoint_run import CheckpointRun
     from holdfast.session.rules.model import SessionState
     from holdfast.session.rules.report import Step
@@ -40,11 +42,31 @@ def observe(run: CheckpointRun) -> None:
     try:
         if workspace.exists() and workspace.journal.read_only:
             return
-        looked = observation.look(workspace, run.session, state=run.known, now=run.now)
+        found = _session_beside(run)
+        if found is None:
+            looked = observation.look(workspace, run.session, state=run.known, now=run.now)
+        else:
+            path = found["path"]
+            looked = observation.look(workspace, found["session"], transcript=path, now=run.now)
         if looked is not None:
-            observation.record(workspace, run.session, looked, None, actor=run.actor, now=run.now)
+            of = found["session"] if found else ""
+            observation.record(
+                workspace, run.session, looked, None, of=of, actor=run.actor, now=run.now
+            )
     except (HoldfastError, OSError) as error:
         run.warnings.append(f"The transcript was not read: {error}")
+
+
+def _session_beside(run: CheckpointRun) -> FoundSession | None:
+    """The newest client's session here, for a checkpoint of a terminal, which has no transcript of its own."""
+    from holdfast.session.client_process import has_slot
+    from holdfast.session.session_choice import is_bare, sessions_of_clients
+
+    is_named = run.request.get("session") or own_id() or has_slot(run.workspace, run.session)
+    if is_named or not is_bare(run.known):
+        return None
+    here = sessions_of_clients(run.workspace)
+    return here[0] if here and here[0]["session"] != run.session else None
 
 
 def persist(run: CheckpointRun, claims: list[Any]) -> Step:

@@ -47,6 +47,7 @@ from holdfast.session.world import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any, TypedDict
 
     from holdfast.clients.discovery import FoundSession
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from holdfast.session.claims import CheckedClaim
     from holdfast.session.observed_state import Observation
     from holdfast.session.resume_context import ResumeContext
-    from holdfast.session.rules.model import SessionState, World
+    from holdfast.session.rules.model import Claim, Observed, SessionState, World
     from holdfast.session.rules.verdict import Reason, Word
     from holdfast.session.world import WorkTree
 
@@ -100,6 +101,8 @@ if TYPE_CHECKING:
 
 
 MOST_PREDECESSORS = 5
+# Why a verdict may be no more than UNKNOWN.
+WHYS = (NOTHING_TO_COMPARE, NOT_LOOKED_AT)
 
 
 @reads_offline
@@ -110,7 +113,6 @@ def resume(
     what changed in the work tree."""
     if request.get("transcript"):
         return _from_transcript(workspace, request, now)
-    settings = config.settings_of(workspace)
     chosen = choose(workspace, request, now)
     state, found = chosen["state"], chosen["found"]
     around = look_around(workspace, state["last"]["at"] if state and state["last"] else "")
@@ -121,12 +123,8 @@ def resume(
         assert found is not None
         state = rules.initial(rules.stream_of(found["session"]))
     state = _as_edited(workspace, state, now)
-    # A checkpoint of a terminal, and beside it what the newest client's session did.
-    seen_in = found["session"] if found and found["session"] != state["session"] else ""
-    state, seen, source = _with_observation(workspace, state, found, now)
-    return _resumed(
-        workspace, request, settings, state, seen, source, around, now, status, seen_in=seen_in
-    )
+    resumed = _observe(workspace, state, found, now)
+    return _judge_and_tell(workspace, request, resumed, around, now, status)
 
 
 def refuse_foreign(found: Resumption) -> None:
@@ -148,35 +146,65 @@ def verdict_above(found: Resumption) -> list[str]:
     return [found["verdict"], *(f"  {reason['what']}" for reason in found["reasons"]), ""]
 
 
-def _with_observation(
+class ResumedSession:
+    """The session that is resumed, and what was seen of its work. `client` and `path` say where that was read;
+    both are empty where nothing was. `seen_in` is the client's session where that is another one: the one
+    beside a checkpoint of a terminal."""
+
+    __slots__ = ("client", "path", "seen", "seen_in", "state")
+
+    def __init__(self, state: SessionState, seen: Observation | None) -> None:
+        observed = state.get("observed") if seen is not None else None
+        self.state = state
+        self.seen = seen
+        self.client = observed["client"] if observed else ""
+        self.path = observed["path"] if observed else ""
+        self.seen_in = observed.get("session", "") if observed else ""
+
+    def found_in(self, folder: str) -> FoundSession:
+        """The client's session, as if it had just been found."""
+        client: Any = self.client
+        session = self.state["session"]
+        return {
+            "client": client,
+            "session": session,
+            "path": self.path,
+            "modified": 0,
+            "cwd": folder,
+        }
+
+
+def _observe(
     workspace: Workspace, state: SessionState, found: FoundSession | None, now: int
-) -> tuple[SessionState, Observation | None, tuple[str, str]]:
-    """The state with what its transcript says by now. A session that did nothing yet is asked for
-    the one that it took over."""
+) -> ResumedSession:
+    """The session with what its transcript says by now. One that did nothing yet is asked for the one that
+    it took over."""
     for _ in range(MOST_PREDECESSORS):
+        observed = state.get("observed")
         looked = _look(workspace, state, found, now)
         if looked is not None:
-            seen = looked["seen"]
-            at = clock.stamp(now)
-            shown: dict[str, Any] = {**seen}
-            client, path = looked["client"], looked["path"]
-            state = {
-                **state,
-                "observed": {"client": client, "path": path, "at": at, "seen": shown},
+            shown: dict[str, Any] = {**looked["seen"]}
+            after: Observed = {
+                "client": looked["client"],
+                "path": looked["path"],
+                "at": clock.stamp(now),
+                "seen": shown,
             }
-            return state, seen, (client, path)
-        observed = state.get("observed")
+            beside = found["session"] if found else observed.get("session", "") if observed else ""
+            if beside and beside != state["session"]:
+                after["session"] = beside
+            return ResumedSession({**state, "observed": after}, looked["seen"])
         if observed is not None and sessions.reads_transcripts(workspace):
             # The transcript is gone: what the journal last knew of it serves.
             kept: Any = observed["seen"]
-            return state, kept, (observed["client"], observed["path"])
+            return ResumedSession(state, kept)
         if not state["adopts"] or state.get("stated"):
             break
         before, found = sessions.read_or_new(workspace, state["adopts"]), None
         if not before["captures"] and not before.get("observed"):
             break
         state = before
-    return state, None, ("", "")
+    return ResumedSession(state, None)
 
 
 def _look(workspace: Workspace, state: SessionState, found: FoundSession | None, now: int) -> Any:
@@ -208,33 +236,21 @@ def _may_be_observed(workspace: Workspace, state: SessionState) -> bool:
     return bool(files_of(state["session"]))
 
 
-def _resumed(
+def _judge_and_tell(
     workspace: Workspace,
     request: ResumeRequest,
-    settings: dict[str, Any],
-    state: SessionState,
-    seen: Observation | None,
-    source: tuple[str, str],
+    resumed: ResumedSession,
     around: ResumeContext | None,
     now: int,
     status: Running | None = None,
-    *,
-    seen_in: str = "",
 ) -> Resumption:
+    """Compare what is there with what the session left, and write the pack."""
+    settings = config.settings_of(workspace)
+    state, seen = resumed.state, resumed.seen
+    last = state["last"]
     present, changes = _world(workspace, status, look=request.get("look", True))
     issue = request.get("issue") or issue_at_work(workspace)
-    last = state["last"]
-    claims: Any = []
-    not_run: dict[str, str] = {}
-    recheck = request.get("recheck", False)
-    if last is not None and last["claims"] and recheck:
-        from holdfast.session import claims as probes
-
-        if is_foreign(state, present, issue):
-            not_run = {claim["claim"]: "it is of another place" for claim in last["claims"]}
-        else:
-            commit = present["commit"]
-            claims, not_run = probes.recheck(workspace, last["claims"], settings, commit, now)
+    claims, not_run = _recheck(workspace, request, state, present, issue, settings, now)
     changed = changed_files(workspace, last["world"], present) if last else None
     verdict, reasons = judge(
         state,
@@ -246,109 +262,141 @@ def _resumed(
         now=now,
         is_clone=last is not None and is_clone_of(workspace, last["world"]),
     )
+    lost = _lost_edits(workspace, request, resumed, present, verdict, changed or ())
     broken = broken_progress(workspace) if state["session"] else ""
-    if broken:
-        what = f"{broken}; what follows is of the last checkpoint, not of the file"
-        reasons = [*reasons, {"verdict": "DRIFTED", "what": what}]
-    lost: list[str] = []
-    if seen is not None and last is None:
-        lost = _lost(workspace, request, state["session"], seen, source, present)
-    if lost:
-        compared = [one for one in reasons if one["what"] != NOTHING_TO_COMPARE]
-        reasons = [*compared, lacking(lost)]
     if broken or lost:
-        reasons.sort(key=lambda reason: -GRAVITY[reason["verdict"]])
+        reasons = _with_drift(reasons, broken, lost)
         verdict = reasons[0]["verdict"]
     if last is not None and claims:
-        state = {**state, "last": {**last, "claims": claims}}
+        resumed.state = state = {**state, "last": {**last, "claims": claims}}
     if request.get("begin") and last is not None and workspace.exists():
         _begin(workspace, state["session"], now)
-    at_work = not request.get("quick") and _is_at_work(workspace, state["session"], source, now)
-    budget = request.get("budget") or int(settings["session.pack_characters"])
+    at_work = not request.get("quick") and _is_at_work(workspace, resumed, now)
     edited = {name for name, file in seen["files"].items() if file["edits"]} if seen else set()
-    parts: pack.Parts = {
-        "verdict": handover_text.verdict_lines(
-            state,
-            verdict,
-            why=_why_unknown(reasons),
-            lacks_edits=bool(lost) or not edited.isdisjoint(changed or ()),
-            at_work=at_work,
-            seen_in=seen_in if seen is not None else "",
-            is_accepted=request.get("accept_foreign", False),
-            now=now,
-        ),
-        "changes": [one["what"] for one in reasons if one["verdict"] not in ("CLEAN", "UNKNOWN")],
-        "notes": latest_notes(workspace),
-    }
     tree = work_tree_of(present, changes, last["world"] if last else None, edited)
+    parts = _recorded_parts(workspace, resumed, around, now)
+    parts["verdict"] = handover_text.verdict_lines(
+        state,
+        verdict,
+        why=_why_unknown(reasons),
+        lacks_edits=bool(lost) or not edited.isdisjoint(changed or ()),
+        at_work=at_work,
+        seen_in=resumed.seen_in,
+        is_accepted=request.get("accept_foreign", False),
+        now=now,
+    )
+    parts["changes"] = [
+        one["what"] for one in reasons if one["verdict"] not in ("CLEAN", "UNKNOWN")
+    ]
     if tree is not None:
         parts["tree"] = tree
-    if seen is not None:
-        here = handover_text.as_it_is(seen, workspace.root)
-        parts["seen"] = handover_text.as_stated(here, state)
-        parts["transcript"] = source[1]
-    stated = handover_text.stated_part(state, seen, workspace.root, now=now)
-    if stated is not None:
-        parts["stated"] = stated
-    if around is not None:
-        parts["beside"] = around["sections"]
-        parts["first"] = around["first"]
+    budget = request.get("budget") or int(settings["session.pack_characters"])
     return {
         "verdict": verdict,
         "reasons": reasons,
         "pack": pack.render(parts, budget),
         "prompt": progress_of(state)["prompt"],
-        "claims": _checked(state, not_run, recheck=recheck),
+        "claims": _checked(state, not_run, recheck=request.get("recheck", False)),
         "checkpoint": last["id"] if last else "",
         "session": state["session"],
-        "client": source[0],
-        "transcript": source[1],
+        "client": resumed.client,
+        "transcript": resumed.path,
         "at_work": at_work,
         "work_tree": tree,
     }
 
 
-def _is_at_work(workspace: Workspace, session: str, source: tuple[str, str], now: int) -> bool:
+def _recorded_parts(
+    workspace: Workspace, resumed: ResumedSession, around: ResumeContext | None, now: int
+) -> pack.Parts:
+    """What a pack says of the session itself and of what waits around it."""
+    state, seen = resumed.state, resumed.seen
+    parts: pack.Parts = {"notes": latest_notes(workspace)}
+    if seen is not None:
+        here = handover_text.as_it_is(seen, workspace.root)
+        parts["seen"] = handover_text.as_stated(here, state)
+        parts["transcript"] = resumed.path
+    stated = handover_text.stated_part(state, seen, workspace.root, now=now)
+    if stated is not None:
+        parts["stated"] = stated
+    if around is not None:
+        parts["beside"], parts["first"] = around["sections"], around["first"]
+    return parts
+
+
+def _recheck(
+    workspace: Workspace,
+    request: ResumeRequest,
+    state: SessionState,
+    present: World,
+    issue: str,
+    settings: dict[str, Any],
+    now: int,
+) -> tuple[list[Claim], dict[str, str]]:
+    """The claims with what their probes say now, and why a probe was not run; nothing unless asked for."""
+    last = state["last"]
+    if last is None or not last["claims"] or not request.get("recheck"):
+        return [], {}
+    if is_foreign(state, present, issue):
+        return [], {claim["claim"]: "it is of another place" for claim in last["claims"]}
+    from holdfast.session.claims import recheck
+
+    return recheck(workspace, last["claims"], settings, present["commit"], now)
+
+
+def _with_drift(reasons: list[Reason], broken: str, lost: Sequence[str]) -> list[Reason]:
+    """The reasons with what a comparison with the checkpoint does not show, the most serious first."""
+    if broken:
+        what = f"{broken}; what follows is of the last checkpoint, not of the file"
+        reasons = [*reasons, {"verdict": "DRIFTED", "what": what}]
+    if lost:
+        reasons = [*(one for one in reasons if one["what"] not in WHYS), lacking(lost)]
+    return sorted(reasons, key=lambda reason: -GRAVITY[reason["verdict"]])
+
+
+def _is_at_work(workspace: Workspace, resumed: ResumedSession, now: int) -> bool:
     """Whether the session runs at this moment, beside the process that asks."""
+    session = resumed.state["session"]
     if not session or session == own_id():
         return False
     if client_process.has_slot(workspace, session):
         return client_process.lives(workspace, session, now)
-    return bool(source[0]) and is_running(
-        workspace, _found_of(session, source, workspace.root), now
-    )
+    return bool(resumed.client) and is_running(workspace, resumed.found_in(workspace.root), now)
 
 
-def _found_of(session: str, source: tuple[str, str], folder: str) -> FoundSession:
-    """A session whose client and transcript are known, as if it had just been found."""
-    client: Any = source[0]
-    return {
-        "client": client,
-        "session": session,
-        "path": source[1],
-        "modified": 0,
-        "cwd": folder,
-    }
-
-
-def _lost(
+def _lost_edits(
     workspace: Workspace,
     request: ResumeRequest,
-    session: str,
-    seen: Observation,
-    source: tuple[str, str],
+    resumed: ResumedSession,
     present: World,
+    verdict: Word,
+    changed: Sequence[str],
 ) -> list[str]:
-    """The files that lack edits of the session, as `holdfast edits` finds them."""
-    if not edited_files(workspace, seen):
+    """The files that lack edits of the session. `changed` are those that are told anyway."""
+    seen, last, is_quick = resumed.seen, resumed.state["last"], request.get("quick", False)
+    if seen is None or not edited_files(workspace, seen):
         return []
-    if not request.get("quick") and request.get("look", True):
-        from holdfast.session.edits import list_lacking
+    if last is None:
+        is_compared = not is_quick and request.get("look", True)
+        lost = _list_lacking(workspace, resumed, seen) if is_compared else None
+        return lost_files(workspace, seen, present) if lost is None else lost
+    # An automated checkpoint looks at the work tree after its turn: it may have seen what was left after
+    # the loss. A person or an agent who makes a checkpoint states what is there.
+    if last["profile"] != "automated" or verdict == "FOREIGN":
+        return []
+    if is_quick and (verdict == "DRIFTED" or seen["commits"]):
+        return []  # a session's start asks git as little as it can
+    suspects = [name for name in lost_files(workspace, seen, present) if name not in changed]
+    lost = _list_lacking(workspace, resumed, seen) if suspects else []
+    return suspects if lost is None else [name for name in suspects if name in lost]
 
-        lost = list_lacking(workspace, _found_of(session, source, seen["cwd"]), seen)
-        if lost is not None:
-            return lost
-    return lost_files(workspace, seen, present)
+
+def _list_lacking(
+    workspace: Workspace, resumed: ResumedSession, seen: Observation
+) -> list[str] | None:
+    from holdfast.session.edits import list_lacking
+
+    return list_lacking(workspace, resumed.found_in(seen["cwd"]), seen)
 
 
 def _begin(workspace: Workspace, session: str, now: int) -> None:
@@ -364,12 +412,10 @@ def _checked(state: SessionState, not_run: dict[str, str], *, recheck: bool) -> 
     last, stated = state["last"], state.get("stated")
     if last is None or not last["claims"]:
         return []
-    from holdfast.session.rules.progress import spell
-
     return [
         {
             "claim": claim["claim"],
-            "probe": spell(claim["probe"]),
+            "probe": progress.spell(claim["probe"]),
             "ok": claim["ok"],
             "at": claim["at"],
             "commit": claim["commit"],
@@ -383,8 +429,7 @@ def _checked(state: SessionState, not_run: dict[str, str], *, recheck: bool) -> 
 
 def _why_unknown(reasons: list[Reason]) -> str:
     """Why the verdict is not more than it is, in our own words; empty where files were compared."""
-    whys = (NOTHING_TO_COMPARE, NOT_LOOKED_AT)
-    return next((one["what"] for one in reasons if one["what"] in whys), "")
+    return next((one["what"] for one in reasons if one["what"] in WHYS), "")
 
 
 def _from_transcript(workspace: Workspace | None, request: ResumeRequest, now: int) -> Resumption:
@@ -394,9 +439,8 @@ def _from_transcript(workspace: Workspace | None, request: ResumeRequest, now: i
     found = found_at(request["transcript"])
     state = known_session(workspace, found["session"]) if workspace and workspace.exists() else None
     if workspace is not None and state is not None:
-        settings = config.settings_of(workspace)
-        state, seen, source = _with_observation(workspace, state, found, now)
-        return _resumed(workspace, request, settings, state, seen, source, None, now)
+        resumed = _observe(workspace, state, found, now)
+        return _judge_and_tell(workspace, request, resumed, None, now)
     return resume_transcript(found, request, now, workspace)
 
 

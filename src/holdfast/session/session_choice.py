@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def choose(workspace: Workspace, request: ResumeRequest, now: int) -> ChosenSession:
     """A session that the journal knows, one that only a transcript tells of, or both in one."""
     wanted = request.get("session", "")
-    discovered = _discovered(workspace, request)
+    discovered = sessions_of_clients(workspace) if request.get("discover", True) else []
     if wanted:
         return _named(workspace, wanted, discovered)
     busy = _busy(workspace, discovered, now)
@@ -54,15 +54,16 @@ def choose(workspace: Workspace, request: ResumeRequest, now: int) -> ChosenSess
     if newest is not None and (state is None or newest["modified"] > _last_seen(state)):
         known = known_session(workspace, newest["session"])
         # A statement that no client's session made, such as a person's, is no older news than it.
-        if known is not None or state is None or state.get("observed") is not None:
+        if known is not None or state is None or not is_bare(state):
             return {"state": known, "found": newest}
     found = next((one for one in discovered if state and one["session"] == state["session"]), None)
-    return {"state": state, "found": found or (newest if _is_bare(state) else None)}
+    is_beside = found is None and state is not None and is_bare(state)
+    return {"state": state, "found": newest if is_beside else found}
 
 
-def _discovered(workspace: Workspace, request: ResumeRequest) -> list[FoundSession]:
+def sessions_of_clients(workspace: Workspace) -> list[FoundSession]:
     """The sessions of all clients in this worktree, newest first, without the one we run in."""
-    if not request.get("discover", True) or not sessions.reads_transcripts(workspace):
+    if not sessions.reads_transcripts(workspace):
         return []
     from holdfast.clients.discovery import sessions_in
 
@@ -119,9 +120,11 @@ def _last_seen(state: SessionState) -> int:
     return max((clock.parse(time) for time in times), default=0)
 
 
-def _is_bare(state: SessionState | None) -> bool:
-    """A session that a person or a program captured, with no client behind it that is known."""
-    return state is not None and not state.get("observed")
+def is_bare(state: SessionState) -> bool:
+    """A session that a person or a program captured, with no client behind it that is known. What was
+    observed is of another session."""
+    observed = state.get("observed")
+    return observed is None or bool(observed.get("session"))
 
 
 def _whose(workspace: Workspace, busy: Container[str]) -> SessionState | None:

@@ -14,6 +14,7 @@ from holdfast.remote.offline import reads_offline
 from holdfast.session import client_process, session_files, sessions
 from holdfast.session.client_process import AT_WORK, standing
 from holdfast.session.rules.handover import progress_of
+from holdfast.session.session_choice import is_bare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -190,7 +191,7 @@ def _known(workspace: Workspace | None) -> list[SessionState]:
 
 
 def _of_journal(workspace: Workspace, state: SessionState, now: int) -> ListedSession:
-    last, observed = state["last"], state.get("observed")
+    last, observed = state["last"], None if is_bare(state) else state.get("observed")
     assert last is not None
     progress, stands = progress_of(state), standing(workspace, state, now)
     return {

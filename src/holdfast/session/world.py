@@ -197,7 +197,10 @@ def changed_files(workspace: Workspace, then: World, now: World) -> list[str] | 
             changed.append(name)
         elif was != (present.get(name) or content_of(workspace.root, name)):
             changed.append(name)
-    return [name for name in changed if not is_own(name)]
+    changed = [name for name in changed if not is_own(name)]
+    # Of very many changed files only the first are known by name: the change may be in another one.
+    is_cut = max(len(before), len(present)) >= MOST_FILES
+    return None if is_cut and not changed else changed
 
 
 def is_clone_of(workspace: Workspace, then: World) -> bool:

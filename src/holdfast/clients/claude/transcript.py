@@ -1,7 +1,8 @@
 """What happened in a session of Claude Code, from `~/.claude/projects/<folder>/<session>.jsonl`.
 
 One line is one content block of a message, so an id of a message stands there several times. Lines
-of subagents are marked as sidechains; what a subagent did is not what the session knows.
+of subagents are marked as sidechains; what a subagent did is not what the session knows, and only
+`read_sidechains` reads it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from holdfast.clients.conversation import (
     decode,
     flat,
     is_new,
+    new_state,
     piece,
     recall,
     remember,
@@ -28,6 +30,7 @@ from holdfast.kernel.patterns import DOTALL, compile_later
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from holdfast.clients.conversation import Change, ReaderState, Replacement
@@ -36,7 +39,10 @@ _SIDECHAIN = (b'"isSidechain":true', b'"isSidechain": true')
 _TELLING = (b'"user"', b'"assistant"', b'"compact_boundary"', b"<task-notification>")
 _FAILED = (b'"is_error":true', b'"is_error": true')
 # A long line with one of these is decoded: an answer, a subagent in the background.
-_NEEDED = (*_FAILED, b'"answers":', b'"isAsync":', b"<task-notification>", b'"isCompactSummary"')
+_NEEDED = (
+    *(*_FAILED, b'"answers":', b'"isAsync":', b"<task-notification>", b'"isCompactSummary"'),
+    b'"updated_file":',
+)
 _RESULT, _RESULT_ID = b'"tool_result"', b'"tool_use_id":"'
 _CONTENT = (b'"content":"', b'"text":"')
 EXCERPT = 12_000
@@ -98,6 +104,17 @@ def skim(line: bytes, state: ReaderState, events: list[SessionEvent]) -> None:
         return
     for record in decode(line):
         parse(record, state, events)
+
+
+def read_sidechains(lines: Iterable[bytes]) -> list[SessionEvent]:
+    """The edits and commands of subagents, and how each ended."""
+    state = new_state()
+    events: list[SessionEvent] = []
+    for line in lines:
+        if any(mark in line for mark in _SIDECHAIN) and (_CALL in line or _RESULT in line):
+            for record in decode(line):
+                parse({**record, "isSidechain": False}, state, events)
+    return [event for event in events if event.kind in ("edit", "run", "result")]
 
 
 def is_telling(line: bytes) -> bool:
@@ -222,7 +239,10 @@ def _result(
         events.append(SessionEvent("agent_end", at=at, id=id))
     running = bool(table_of(details).get("backgroundTaskId"))
     outcome = None if running or text.startswith("<tool_use_error>Cancelled") else failed
-    events.append(SessionEvent("result", at=at, id=id, text=text, failed=outcome))
+    # A cell of a notebook: where it stands in the file, only the whole file after it tells.
+    whole = text_of(table_of(details).get("updated_file"))
+    exact = [replacement_of("", whole)] if whole else []
+    events.append(SessionEvent("result", at=at, id=id, text=text, failed=outcome, exact=exact))
 
 
 def _answers(details: dict[str, Any], text: str, at: str, events: list[SessionEvent]) -> None:
@@ -322,7 +342,7 @@ def _call(
 
 
 def _exact(tool: str, given: dict[str, Any]) -> list[Replacement]:
-    """The edit word for word. A cell of a notebook is none: its place in the file is not told."""
+    """The edit word for word. A cell of a notebook is none: its result has the file."""
     if tool == "Write":
         return [replacement_of("", given.get("content"))]
     if tool == "NotebookEdit":

@@ -169,6 +169,10 @@ def _prompt(state: SessionState, after: Progress, seen: dict[str, Any], *, went_
     if action in (CONTINUE, planned_action(state["progress"]).rstrip(".")):
         action = ""  # no statement, but what the lists of tasks said
     files = list(dict.fromkeys([*key_files(seen), *files_in(kept)]))[:MOST_FILES]
+    observed = state.get("observed")
+    if observed is not None and observed.get("session"):
+        # In a terminal the person names the files, or those that differ from HEAD are meant.
+        files = files_in(kept) or files
     # Without a list of tasks, the work that went on says nothing of the position, which a loop may have given.
     said = None if went_on and seen["tasks"] else position_in(kept)
     return compose(

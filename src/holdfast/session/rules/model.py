@@ -86,12 +86,14 @@ if TYPE_CHECKING:
         edits: int
 
     class Observed(TypedDict):
-        """What was seen of the work in the client's transcript. `seen` is an `Observation`."""
+        """What was seen of the work in the client's transcript. `seen` is an `Observation`. `session` is the
+        client's session where that is another one: a checkpoint of a terminal has none of its own."""
 
         client: str
         path: str
         at: str
         seen: dict[str, Any]
+        session: NotRequired[str]
 
     class SessionState(TypedDict):
         """`observed`, `stated` and `hidden` are missing in states of older versions. `hidden` are

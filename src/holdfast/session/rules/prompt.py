@@ -22,6 +22,8 @@ LONGEST_TASK = 240
 # What is next where no task is known.
 CONTINUE = "continue with the first remaining task"
 NO_FILES = "see git status"
+# Which task it is, where no list of tasks says so.
+NO_POSITION = "not stated"
 # What is resumed where neither an issue nor a branch has a name.
 NO_ISSUE = "the work here"
 NAMES_NO_ISSUE = "it names no issue"
@@ -39,7 +41,7 @@ def compose(
 ) -> str:
     """The two lines of the protocol, and the current task in words unless it is the next action."""
     issue = NO_ISSUE if issue == UNKNOWN_ISSUE else issue
-    task = f"task {position[0]} of {position[1]}" if position else "unknown"
+    task = f"task {position[0]} of {position[1]}" if position else NO_POSITION
     named = ", ".join(one_line(file) for file in files) or NO_FILES
     lines = [f"Resume {issue}. {TASK}{task}. {FILES}{named}.", NEXT + _sentence(next_action)]
     words = one_line(current).rstrip(".")
@@ -55,8 +57,10 @@ def planned_action(progress: Progress) -> str:
 
 
 def generic(issue: str) -> str:
-    """What is printed when the file cannot be read; AMB-CCC-19."""
-    return compose(issue, None, (), "re-read the issue and git log, then continue")
+    """What is printed when the file cannot be read; AMB-CCC-19 has its words."""
+    issue = NO_ISSUE if issue == UNKNOWN_ISSUE else issue
+    action = "re-read the issue and git log, then continue"
+    return f"Resume {issue}. {TASK}unknown. {FILES}{NO_FILES}.\n{NEXT}{action}."
 
 
 def position_of(progress: Progress) -> tuple[int, int] | None:

@@ -129,6 +129,8 @@ def _observe(state: SessionState, command: Any, now: int) -> Decision:
         "path": command["path"],
         "change": change,
     }
+    if command.get("of"):
+        body["session"] = command["of"]
     if world is not None:
         body["world"] = world
     return Decision([("observed", body)])
@@ -333,6 +335,8 @@ def _observed(state: SessionState, body: dict[str, Any]) -> SessionState:
             "seen": changed_by(base, body["change"]),
         },
     }
+    if after["observed"] is not None and "session" in body:
+        after["observed"]["session"] = body["session"]
     if last is not None and "world" in body:
         after["last"] = {**last, "world": body["world"]}
     return after
