@@ -42,3 +42,8 @@ def session_at(path: str, modified: int) -> FoundSession:
     session = text_of(began.get("sessionId")) or os.path.basename(os.path.dirname(path))
     cwd = text_of(table_of(began.get("context")).get("cwd"))
     return found_session("copilot", session, path, modified, cwd)
+
+
+def is_of_subagent(record: dict[str, Any]) -> bool:
+    data = table_of(record.get("data"))
+    return bool(record.get("agentId") or data.get("agentId") or data.get("parentToolCallId"))

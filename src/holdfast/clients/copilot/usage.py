@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import os
 
-from holdfast.clients.copilot.sessions import FILE, session_at
-from holdfast.clients.copilot.transcript import is_of_subagent
+from holdfast.clients.copilot.sessions import FILE, is_of_subagent, session_at
 from holdfast.clients.discovery import entries_of, newest_first
 from holdfast.clients.table import home_of
 from holdfast.clients.usage.model import count, message, new_limit

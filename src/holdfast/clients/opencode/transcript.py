@@ -19,14 +19,13 @@ from holdfast.clients.conversation import (
     LONGEST_OUTPUT,
     LONGEST_TEXT,
     SessionEvent,
-    replacement_of,
+    note_place,
     shortened,
-    task_of,
     words_of_the_person,
 )
 from holdfast.clients.lines import Unread, read_object
-from holdfast.clients.patch_text import files_of
 from holdfast.clients.table import home_of
+from holdfast.clients.tool_calls import call_event, edit_event, read_patch
 from holdfast.kernel import clock
 from holdfast.kernel.canonical_json import list_of, table_of, text_of
 
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Any, TypedDict
 
-    from holdfast.clients.conversation import Change, Kind, ReaderState, Replacement
+    from holdfast.clients.conversation import Change, Kind, ReaderState
 
     class OpencodeMark(TypedDict):
         """How far a session was read: from which message on (time and id) to look again, and what
@@ -61,8 +60,15 @@ _ENDED = ("completed", "error")
 _SILENT_PARTS = frozenset(
     ("step-start", "step-finish", "snapshot", "patch", "reasoning", "file", "agent", "retry")
 )
-_SEARCHES = frozenset(("grep", "glob", "list", "codesearch"))
-_EDITS = frozenset(("edit", "write", "multiedit"))
+_TOOLS: dict[str, Kind] = {
+    **dict.fromkeys(("bash", "shell"), "run"),
+    **dict.fromkeys(("edit", "write", "multiedit"), "edit"),
+    "read": "read",
+    **dict.fromkeys(("grep", "glob", "list", "codesearch"), "search"),
+    "todowrite": "tasks",
+    "task": "agent",
+    "plan_exit": "plan",
+}
 _FILE_CHANGES: dict[str, Change] = {"add": "created", "delete": "deleted"}
 _KINDS_OF_CHANGE: dict[Change, str] = {"created": "add", "deleted": "delete", "edited": "update"}
 _SINCE = (
@@ -117,7 +123,8 @@ def _read_messages(
             break
         if data.get("role") == "assistant" and id != first:
             since, first, parts = created, id, {}
-        _place(data, created, state, events)
+        cwd = text_of(table_of(data.get("path")).get("cwd"))
+        note_place(cwd, _time(created), state, events)
         for part_id, part in message["parts"]:
             told = parts.get(part_id, 0)
             if told != DONE:
@@ -129,15 +136,6 @@ def _is_complete(message: dict[str, Any]) -> bool:
     if message.get("role") != "assistant":
         return True
     return bool(table_of(message.get("time")).get("completed")) or bool(message.get("error"))
-
-
-def _place(
-    message: dict[str, Any], created: Any, state: ReaderState, events: list[SessionEvent]
-) -> None:
-    cwd = text_of(table_of(message.get("path")).get("cwd"))
-    if cwd and state.get("cwd") != cwd:
-        state["cwd"] = cwd
-        events.append(SessionEvent("place", at=_time(created), path=cwd))
 
 
 # Parts
@@ -222,59 +220,14 @@ def _called(
     at: str,
     events: list[SessionEvent],
 ) -> None:
-    import json
-
-    path = text_of(given.get("filePath"))
-    folder = text_of(given.get("workdir")) or text_of(given.get("path"))
-    if tool in ("bash", "shell"):
-        events.append(
-            SessionEvent("run", at=at, id=id, text=text_of(given.get("command")), path=folder)
-        )
-    elif tool in _EDITS:
+    kind = _TOOLS.get(tool, "call")
+    if kind == "edit":
         change: Change = "created" if details.get("exists") is False else "edited"
-        text = shortened(_changed(given), LONGEST_TEXT)
-        exact = _exact(tool, given)
-        events.append(
-            SessionEvent("edit", at=at, id=id, path=path, text=text, change=change, exact=exact)
-        )
+        events.append(edit_event(given, id=id, at=at, change=change))
     elif tool in ("apply_patch", "patch"):
         _patch(given, details, id, at, events)
-    elif tool == "read":
-        events.append(SessionEvent("read", at=at, id=id, path=path or folder))
-    elif tool in _SEARCHES:
-        pattern = text_of(given.get("pattern")) or text_of(given.get("query"))
-        events.append(SessionEvent("search", at=at, id=id, text=pattern, path=folder))
-    elif tool == "todowrite":
-        events.append(SessionEvent("tasks", at=at, id=id, tasks=_todos(given)))
-    elif tool == "task":
-        text = text_of(given.get("prompt")) or text_of(given.get("description"))
-        events.append(SessionEvent("agent", at=at, id=id, text=shortened(text, LONGEST_TEXT)))
-    elif tool == "plan_exit":
-        events.append(SessionEvent("plan", at=at, id=id, text=text_of(given.get("plan"))))
     else:
-        said = json.dumps(given, ensure_ascii=False, default=str)
-        events.append(SessionEvent("call", at=at, id=id, text=shortened(f"{tool} {said}", 2000)))
-
-
-def _exact(tool: str, given: dict[str, Any]) -> list[Replacement]:
-    if tool == "write":
-        return [replacement_of("", given.get("content"))]
-    return [
-        replacement_of(
-            each.get("oldString"), each.get("newString"), everywhere=each.get("replaceAll") is True
-        )
-        for each in map(table_of, list_of(given.get("edits")) or [given])
-    ]
-
-
-def _changed(given: dict[str, Any]) -> str:
-    edits = list_of(given.get("edits")) or [given]
-    texts = [
-        text_of(table_of(each).get(name))
-        for each in edits[:100]
-        for name in ("oldString", "newString", "content")
-    ]
-    return "\n".join(text for text in texts if text)
+        events.append(call_event(kind, tool, given, id=id, at=at))
 
 
 def _patch(
@@ -286,7 +239,7 @@ def _patch(
         (text_of(each.get("filePath")), text_of(each.get("type")))
         for each in map(table_of, list_of(details.get("files"))[:200])
     ]
-    told = files_of(text)
+    told = read_patch(text)
     if not files:
         files = [(one["path"], _KINDS_OF_CHANGE[one["change"]]) for one in told]
     for place, (path, what) in enumerate(files):
@@ -311,13 +264,6 @@ def _patch(
         events.append(SessionEvent("call", at=at, id=id, text=shortened(f"patch {text}", 2000)))
 
 
-def _todos(given: dict[str, Any]) -> list[Any]:
-    return [
-        task_of(place, table_of(each).get("content"), table_of(each).get("status"))
-        for place, each in enumerate(list_of(given.get("todos"))[:200], 1)
-    ]
-
-
 def _ended(
     tool: str,
     id: str,
@@ -329,7 +275,7 @@ def _ended(
 ) -> None:
     failed: bool | None = did.get("status") == "error"
     output = text_of(did.get("output")) or text_of(did.get("error"))
-    if tool in ("bash", "shell") and not failed:
+    if _TOOLS.get(tool) == "run" and not failed:
         code = details.get("exit")
         # Without a code the command was stopped, or runs on behind the session.
         failed = code != 0 if isinstance(code, int) else None
