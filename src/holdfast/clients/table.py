@@ -22,7 +22,7 @@ class ClientFacts:
 
     __slots__ = (
         *("has_nameless_hooks", "home", "home_variable", "name", "package", "project_variable"),
-        *("is_silent_after_compaction", "session_variable", "start", "title"),
+        *("is_silent_after_compaction", "session_variable", "start", "title", "transcript"),
     )
 
     def __init__(
@@ -34,6 +34,7 @@ class ClientFacts:
         home: str,
         home_variable: str = "",
         start: tuple[str, ...],
+        transcript: str = "",
         session_variable: str = "",
         project_variable: str = "",
         has_nameless_hooks: bool = False,
@@ -49,6 +50,9 @@ class ClientFacts:
         self.home_variable = home_variable
         # How to start it for a person; the last word ends with the first prompt.
         self.start = start
+        # What is in the name of a transcript and of its folder, and in no other client's. Empty: all
+        # others are Claude Code's.
+        self.transcript = transcript
         # Where the processes that it starts find the session's id. Empty: it does not say.
         self.session_variable = session_variable
         # Where its hooks find the folder that the session began in: the folder of a payload follows
@@ -80,6 +84,7 @@ _ROWS = (
         home=".codex",
         home_variable="CODEX_HOME",
         start=("codex", "--", ""),
+        transcript="/rollout-",
         session_variable="CODEX_SESSION_ID",
         has_nameless_hooks=True,
     ),
@@ -90,6 +95,7 @@ _ROWS = (
         home=".gemini",
         home_variable="GEMINI_CLI_HOME/.gemini",
         start=("gemini", "--prompt-interactive="),
+        transcript="/chats/session-",
         session_variable="GEMINI_SESSION_ID",
         project_variable="GEMINI_PROJECT_DIR",
     ),
@@ -108,6 +114,7 @@ _ROWS = (
         package="@qwen-code/qwen-code",
         home=".qwen",
         start=("qwen", "--prompt-interactive="),
+        transcript="/chats/",
         session_variable="QWEN_CODE_SESSION_ID",
         project_variable="QWEN_PROJECT_DIR",
     ),
@@ -118,6 +125,7 @@ _ROWS = (
         home=".copilot",
         home_variable="COPILOT_HOME",
         start=("copilot", "--interactive="),
+        transcript="/events.jsonl",
         # The commands of its agent have it, its hooks do not.
         session_variable="COPILOT_AGENT_SESSION_ID",
         project_variable="COPILOT_PROJECT_DIR",
@@ -156,6 +164,13 @@ def clients_at_home() -> list[ClientName]:
     # opencode's sessions may be in a file elsewhere.
     elsewhere = ("opencode",) if os.environ.get("OPENCODE_DB") else ()
     return [name for name in NAMES if name in elsewhere or os.path.isdir(home_of(name))]
+
+
+def owner_of(transcript: str) -> ClientName:
+    """Whose a transcript is, by the name that it has in its folder: that needs no look into the file."""
+    ending = "/".join(("", *transcript.split("/")[-2:]))
+    owners = (row.name for row in _ROWS if row.transcript and row.transcript in ending)
+    return next(owners, "claude")
 
 
 def part(client: str, name: PartName) -> Any:

@@ -67,8 +67,9 @@ def facts_of(client: str) -> dict[str, Any]:
             "read",
             "answer",
         ),
-        "sessions": ("is_writer", "session_at", "sessions"),
-        "usage": ("CLIENT", "find", "is_own", "newest"),
+        "sessions": ("find", "is_writer", "session_at", "sessions"),
+        "transcript": ("READ_WHOLE", "is_telling") if client != "opencode" else ("read",),
+        "usage": ("TELLING", "glance", "parse") if client != "opencode" else ("changed", "read"),
     }
 
 
@@ -80,7 +81,7 @@ def test_its_folder_has_all_parts(client: str) -> None:
     for module, names in facts_of(client).items():
         missing = [name for name in names if not hasattr(part(client, module), name)]  # type: ignore[arg-type]
         assert not missing, f"clients/{client}/{module}.py lacks {missing}"
-    assert part(client, "events").NAME == part(client, "usage").CLIENT == client
+    assert client == part(client, "events").NAME
     assert CLIENTS[client].start[0] == part(client, "install").PROGRAM
 
 

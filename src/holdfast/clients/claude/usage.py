@@ -1,16 +1,11 @@
-"""Claude Code: `~/.claude/projects/<folder>/<session>.jsonl`, one line a content block.
+"""Claude Code: one line a content block.
 
-A message of several blocks stands there several times with the same id. Subagents have files of
-their own beside it. The line `cost-state` is the client's own total with subagents and compactions;
+A message of several blocks stands there several times with the same id. The line `cost-state` is the client's own total with subagents and compactions;
 it comes when the client ends, so what was said after the last one is added to it.
 """
 
 from __future__ import annotations
 
-import os
-
-from holdfast.clients.discovery import entries_of
-from holdfast.clients.table import home_of
 from holdfast.clients.usage.model import count, message, money, new_limit, new_quota
 from holdfast.kernel.canonical_json import table_of, text_of
 
@@ -20,69 +15,14 @@ if TYPE_CHECKING:
 
     from holdfast.clients.usage.model import Context, Found, Quota, Report, Source, UsageLimit
 
-CLIENT = "claude"
 # A line without any of these says nothing about spending; `"` in a text is written `\"` there.
-_TELLING = (b'"usage":', b'"cost-state"', b'"compact_boundary"', b'"isApiErrorMessage":')
+TELLING = (b'"usage":', b'"cost-state"', b'"compact_boundary"', b'"isApiErrorMessage":')
 _TIME = b'"timestamp":'
 # Answers that the client made up itself, such as an error shown as one.
 SYNTHETIC = "<synthetic>"
 STANDARD = "standard"
 MOST_QUOTAS = 10
 LARGE_WINDOW, LARGE_SUFFIX = 1_000_000, "[1m]"
-
-
-def folder_of(root: str) -> str:
-    """Where the transcripts of sessions in a folder are."""
-    name = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in root)
-    return os.path.join(home_of(CLIENT), "projects", name)
-
-
-def newest(root: str) -> list[Source]:
-    """The transcript in which a session of this folder wrote last, with its subagents."""
-    folder = folder_of(root)
-    found = []
-    for entry in entries_of(folder):
-        if entry.name.endswith(".jsonl") and entry.is_file():
-            found.append((entry.stat().st_mtime_ns, entry.path))
-    return of_path(max(found)[1]) if found else []
-
-
-def since(root: str, instant: int) -> list[str]:
-    """The sessions of this folder that wrote something at an instant or after it."""
-    return [
-        entry.name.removesuffix(".jsonl")
-        for entry in entries_of(folder_of(root))
-        if entry.name.endswith(".jsonl") and entry.stat().st_mtime_ns // 1_000_000 >= instant
-    ]
-
-
-def find(session: str) -> list[Source]:
-    """The files of one session, whatever folder it worked in."""
-    for project in entries_of(os.path.join(home_of(CLIENT), "projects")):
-        path = os.path.join(project.path, f"{session}.jsonl")
-        if os.path.isfile(path):
-            return of_path(path)
-    return []
-
-
-def is_own(path: str) -> bool:
-    """Whether a file is called as this client calls its transcripts."""
-    return False  # any other file is taken for one
-
-
-def of_path(path: str) -> list[Source]:
-    """A session's transcript and those of its subagents."""
-    session = os.path.basename(path).removesuffix(".jsonl")
-    sources: list[Source] = [{"client": CLIENT, "session": session, "path": path, "agent": ""}]
-    for entry in entries_of(os.path.join(os.path.dirname(path), session, "subagents")):
-        if entry.name.startswith("agent-") and entry.name.endswith(".jsonl"):
-            agent = entry.name[len("agent-") : -len(".jsonl")]
-            sources.append({**sources[0], "path": entry.path, "agent": agent})
-    return sources
-
-
-def is_telling(line: bytes) -> bool:
-    return any(word in line for word in _TELLING)
 
 
 def glance(line: bytes, state: dict[str, Any], found: Found) -> None:

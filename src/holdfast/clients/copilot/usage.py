@@ -5,11 +5,7 @@
 
 from __future__ import annotations
 
-import os
-
-from holdfast.clients.copilot.sessions import FILE, is_of_subagent, session_at
-from holdfast.clients.discovery import entries_of, newest_first
-from holdfast.clients.table import home_of
+from holdfast.clients.copilot.sessions import is_of_subagent
 from holdfast.clients.usage.model import count, message, new_limit
 from holdfast.kernel.canonical_json import table_of, text_of
 
@@ -19,49 +15,7 @@ if TYPE_CHECKING:
 
     from holdfast.clients.usage.model import Found, Source, UsageLimit
 
-CLIENT = "copilot"
-# So many of the newest sessions are looked at for one of this folder.
-LOOK_BACK = 200
-_TELLING = (b'"session.usage_record"', b'"session.error"', b'"session.start"')
-
-
-def newest(root: str) -> list[Source]:
-    """The session of this folder that was written to last."""
-    files = newest_first(
-        entry
-        for session in entries_of(_folder())
-        for entry in entries_of(session.path)
-        if entry.name == FILE
-    )
-    for modified, path in files[:LOOK_BACK]:
-        if session_at(path, modified)["cwd"] == root:
-            return of_path(path)
-    return []
-
-
-def _folder() -> str:
-    return os.path.join(home_of(CLIENT), "session-state")
-
-
-def find(session: str) -> list[Source]:
-    """The file of one session, whatever folder it worked in."""
-    path = os.path.join(_folder(), session, FILE)
-    return of_path(path) if os.path.isfile(path) else []
-
-
-def is_own(path: str) -> bool:
-    """Whether a file is called as this client calls its transcripts."""
-    return os.path.basename(path) == FILE
-
-
-def of_path(path: str) -> list[Source]:
-    session = os.path.basename(os.path.dirname(path))
-    return [{"client": CLIENT, "session": session, "path": path, "agent": ""}]
-
-
-def is_telling(line: bytes) -> bool:
-    head = line[:60]
-    return any(word in head for word in _TELLING)
+TELLING = (b'"session.usage_record"', b'"session.error"', b'"session.start"')
 
 
 def glance(line: bytes, state: dict[str, Any], found: Found) -> None:

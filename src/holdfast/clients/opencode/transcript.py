@@ -3,17 +3,11 @@
 A message is a row of its own, and what was said and done in it are its parts. A part changes until
 its message is complete, so the next look begins with the oldest message that was not. Parts that
 were read whole are told apart by their ids, which grow.
-
-The database is only read: no lock that hinders the client, and no file beside it is made. See
-`rows_of`.
 """
 
 from __future__ import annotations
 
 import os
-from stat import S_ISREG
-
-import apsw
 
 from holdfast.clients.conversation import (
     LONGEST_OUTPUT,
@@ -24,14 +18,14 @@ from holdfast.clients.conversation import (
     words_of_the_person,
 )
 from holdfast.clients.lines import Unread, read_object
-from holdfast.clients.table import home_of
+from holdfast.clients.opencode.sessions import Store
 from holdfast.clients.tool_calls import call_event, edit_event, read_patch
 from holdfast.kernel import clock
 from holdfast.kernel.canonical_json import list_of, table_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
     from typing import Any, TypedDict
 
     from holdfast.clients.conversation import Change, Kind, ReaderState
@@ -53,7 +47,6 @@ if TYPE_CHECKING:
         parts: list[tuple[str, dict[str, Any]]]
 
 
-BUSY_MILLISECONDS = 1000
 # What was told of a part that was not complete: nothing, or that it began. A complete one is done.
 WAITING, BEGUN, DONE = 1, 2, 3
 _ENDED = ("completed", "error")
@@ -100,7 +93,7 @@ def read(
         undone = _undone(read_object(path).get("revert"))
         messages = _messages_in_files(path, session, before["message"])
     else:
-        with opened(path) as store:
+        with Store(path) as store:
             undone = _undone_in_database(store, session)
             messages = _messages_in_database(store, session, before["since"], state)
     return _read_messages(messages, before, undone, state, events)
@@ -299,103 +292,10 @@ def _answers(
             events.append(SessionEvent("answer", at=at, text=text, about=about))
 
 
-# The store
+# The messages
 
 
-def databases() -> list[str]:
-    """Where opencode keeps its sessions; one file for each channel of releases."""
-    named = os.environ.get("OPENCODE_DB", "")
-    folder = data_folder()
-    if named and named != ":memory:":
-        return [os.path.join(folder, named)]
-    try:
-        names = sorted(os.listdir(folder))
-    except OSError:
-        return []
-    return [
-        os.path.join(folder, name)
-        for name in names
-        if name == "opencode.db" or (name.startswith("opencode-") and name.endswith(".db"))
-    ]
-
-
-def data_folder() -> str:
-    return home_of("opencode")
-
-
-class opened:
-    """A database to put questions to. `Unread` when it is away, busy or another's.
-
-    A database without a log beside it is read as a file that does not change: to open it in any other
-    way would make the log. With one, SQLite reads both, and the client can go on writing. Where the
-    log cannot be opened, the file alone is read: what is in it is true, though not the newest.
-    """
-
-    def __init__(self, path: str) -> None:
-        _need_file(path)
-        self._address = f"file:{_quoted(os.path.abspath(path))}?mode=ro"
-        self._has_log = _has_log(path)
-        self._connection: apsw.Connection | None = None
-
-    def __enter__(self) -> opened:
-        ways = ("", "&immutable=1") if self._has_log else ("&immutable=1",)
-        problem: apsw.Error | None = None
-        for way in ways:
-            try:
-                self._connect(self._address + way)
-                return self
-            except apsw.Error as error:
-                self.__exit__()
-                problem = error
-        raise Unread(f"cannot be read: {problem}")
-
-    def _connect(self, address: str) -> None:
-        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-        self._connection = apsw.Connection(address, flags=flags)
-        self._connection.set_busy_timeout(BUSY_MILLISECONDS)
-        # A transaction: all answers are of one moment.
-        self._connection.execute("BEGIN")
-        self._connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
-
-    def __exit__(self, *_: object) -> None:
-        if self._connection is not None:
-            self._connection.close(True)
-            self._connection = None
-
-    def ask(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
-        assert self._connection is not None
-        try:
-            return self._connection.execute(sql, tuple(values)).fetchall()
-        except (apsw.Error, UnicodeDecodeError) as error:
-            raise Unread(f"cannot be read: {error}") from error
-
-
-def _quoted(path: str) -> str:
-    """A path as a URL holds it; by hand, because `urllib` is dear for a session's start."""
-    plain = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-~/"
-    return "".join(chr(one) if one in plain else f"%{one:02X}" for one in os.fsencode(path))
-
-
-def _need_file(path: str) -> None:
-    """SQLite would wait for a pipe to be written to."""
-    try:
-        if not S_ISREG(os.stat(path).st_mode):
-            raise Unread("is no file")
-    except OSError as error:
-        raise Unread(error.strerror or "unreadable") from error
-
-
-def _has_log(path: str) -> bool:
-    try:
-        found = os.stat(f"{path}-wal")
-    except OSError:
-        return False
-    if not S_ISREG(found.st_mode):
-        raise Unread("its log is no file")
-    return found.st_size > 0
-
-
-def _undone_in_database(store: opened, session: str) -> str:
+def _undone_in_database(store: Store, session: str) -> str:
     """The first message that the person has taken back; empty when there is none."""
     try:
         rows = store.ask("SELECT revert FROM session WHERE id = ?", (session,))
@@ -407,7 +307,7 @@ def _undone_in_database(store: opened, session: str) -> str:
 
 
 def _messages_in_database(
-    store: opened, session: str, since: int, state: ReaderState
+    store: Store, session: str, since: int, state: ReaderState
 ) -> list[OpencodeMessage]:
     found: dict[str, OpencodeMessage] = {}
     for id, created, data in store.ask(_MESSAGES, (session, since)):

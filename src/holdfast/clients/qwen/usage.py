@@ -1,13 +1,7 @@
-"""Qwen Code: `~/.qwen/projects/<the folder's path>/chats/<session>.jsonl`; what an answer cost stands
-on its own line."""
+"""Qwen Code: an answer's line has its tokens, and an error of the model's API a line of its own."""
 
 from __future__ import annotations
 
-import os
-
-from holdfast.clients.claude.sessions import name_of
-from holdfast.clients.discovery import entries_of, newest_first
-from holdfast.clients.table import home_of
 from holdfast.clients.usage.model import count, message, new_limit
 from holdfast.kernel.canonical_json import table_of, text_of
 
@@ -17,42 +11,7 @@ if TYPE_CHECKING:
 
     from holdfast.clients.usage.model import Found, Source, UsageLimit
 
-CLIENT = "qwen"
-_TELLING = (b'"usageMetadata":', b"qwen-code.api_error")
-
-
-def newest(root: str) -> list[Source]:
-    """The session of this folder that was written to last."""
-    files = newest_first(
-        entry
-        for entry in entries_of(os.path.join(home_of(CLIENT), "projects", name_of(root), "chats"))
-        if entry.name.endswith(".jsonl")
-    )
-    return of_path(files[0][1]) if files else []
-
-
-def find(session: str) -> list[Source]:
-    """The file of one session, whatever folder it worked in."""
-    for project in entries_of(os.path.join(home_of(CLIENT), "projects")):
-        path = os.path.join(project.path, "chats", f"{session}.jsonl")
-        if os.path.isfile(path):
-            return of_path(path)
-    return []
-
-
-def is_own(path: str) -> bool:
-    """Whether a file is called as this client calls its transcripts."""
-    folder, name = os.path.split(path)
-    return os.path.basename(folder) == "chats" and not name.startswith("session-")
-
-
-def of_path(path: str) -> list[Source]:
-    session = os.path.basename(path).removesuffix(".jsonl")
-    return [{"client": CLIENT, "session": session, "path": path, "agent": ""}]
-
-
-def is_telling(line: bytes) -> bool:
-    return any(word in line for word in _TELLING)
+TELLING = (b'"usageMetadata":', b"qwen-code.api_error")
 
 
 def glance(line: bytes, state: dict[str, Any], found: Found) -> None:
