@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from holdfast.clients.usage.model import count, message, money, new_limit, new_quota
+from holdfast.clients.usage.model import (
+    count,
+    message,
+    money,
+    new_context,
+    new_limit,
+    new_quota,
+)
 from holdfast.kernel.canonical_json import table_of, text_of
 
 TYPE_CHECKING = False
@@ -62,13 +69,13 @@ def _token_count(
 ) -> None:
     last, total = table_of(info.get("last_token_usage")), table_of(info.get("total_token_usage"))
     if last and not source["agent"]:
-        found.context = {
-            "at": at,
-            "tokens": count(last.get("total_tokens")),
-            "window": count(info.get("model_context_window")),
-            "model": state.get("model", ""),
-            "provider": state.get("provider", ""),
-        }
+        found.context = new_context(
+            at,
+            count(last.get("total_tokens")),
+            state.get("model", ""),
+            provider=state.get("provider", ""),
+            window=count(info.get("model_context_window")),
+        )
     # Before there were usage records, a count whose total has grown was one answer.
     if not state.get("records") and count(total.get("total_tokens")) > state.get("total", 0):
         state["total"] = count(total.get("total_tokens"))

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from holdfast.clients.copilot.sessions import is_of_subagent
-from holdfast.clients.usage.model import count, message, new_limit
+from holdfast.clients.usage.model import count, message, new_context, new_limit
 from holdfast.kernel.canonical_json import table_of, text_of
 
 TYPE_CHECKING = False
@@ -26,11 +26,8 @@ def glance(line: bytes, state: dict[str, Any], found: Found) -> None:
 def parse(record: dict[str, Any], source: Source, state: dict[str, Any], found: Found) -> None:
     """The session's beginning, one answer, or an error."""
     found.known += 1
-    kind, data, at = (
-        record.get("type"),
-        table_of(record.get("data")),
-        text_of(record.get("timestamp")),
-    )
+    kind, at = record.get("type"), text_of(record.get("timestamp"))
+    data = table_of(record.get("data"))
     if kind == "session.start":
         found.started_at = text_of(data.get("startTime")) or at
     elif kind == "session.error":
@@ -40,8 +37,8 @@ def parse(record: dict[str, Any], source: Source, state: dict[str, Any], found: 
 
 
 def _answer(record: dict[str, Any], usage: dict[str, Any], at: str, found: Found) -> None:
-    answer = message(text_of(usage.get("apiCallId")) or text_of(record.get("id")), at, "")
-    answer["model"] = text_of(usage.get("model"))
+    id = text_of(usage.get("apiCallId")) or text_of(record.get("id"))
+    answer = message(id, at, text_of(usage.get("model")))
     asked = count(usage.get("inputTokens"))
     read, written = count(usage.get("cacheReadTokens")), count(usage.get("cacheWriteTokens"))
     # What came from the cache and went to it is part of the input.
@@ -51,13 +48,9 @@ def _answer(record: dict[str, Any], usage: dict[str, Any], at: str, found: Found
     answer["counted"] = True
     found.messages[answer["id"]] = answer
     if not is_of_subagent(record):
-        found.context = {
-            "at": at,
-            "tokens": asked + answer["output"],
-            "window": count(usage.get("maxPromptTokens")),
-            "model": answer["model"],
-            "provider": "",
-        }
+        window = count(usage.get("maxPromptTokens"))
+        tokens = asked + answer["output"]
+        found.context = new_context(at, tokens, answer["model"], window=window)
 
 
 def limit_of(record: dict[str, Any]) -> UsageLimit | bool | None:

@@ -28,6 +28,7 @@ from holdfast.clients.lines import Unread
 from holdfast.clients.tool_calls import call_event, edit_event
 from holdfast.kernel.canonical_json import list_of, table_of, text_of
 from holdfast.kernel.patterns import MULTILINE, compile_later
+from holdfast.kernel.plain_file import read_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -136,11 +137,7 @@ def read_whole(path: str, mark: str | None, state: ReaderState, events: list[Ses
     Nothing is read while the file is as `mark` says. `Unread` when there is no such file.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except OSError as error:
-        raise Unread(error.strerror or "unreadable") from error
-    try:
-        found = os.fstat(descriptor)
+        found = os.stat(path)
         if not S_ISREG(found.st_mode):
             raise Unread("is no file")
         identity = f"{found.st_ino}:{found.st_size}:{found.st_mtime_ns}"
@@ -148,12 +145,9 @@ def read_whole(path: str, mark: str | None, state: ReaderState, events: list[Ses
             return identity
         if found.st_size > LARGEST_OBJECT:
             raise Unread("is too large")
-        with open(descriptor, "rb", closefd=False) as file:
-            content = file.read(LARGEST_OBJECT)
+        content = read_plain(path, LARGEST_OBJECT)
     except OSError as error:
         raise Unread(error.strerror or "unreadable") from error
-    finally:
-        os.close(descriptor)
     try:
         record = json.loads(content.decode("utf-8", "replace"))
     except (ValueError, RecursionError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.clients.usage.model import count, message
+from holdfast.clients.usage.model import count, message, new_context
 from holdfast.kernel.canonical_json import table_of, text_of
 
 TYPE_CHECKING = False
@@ -50,10 +50,6 @@ def _answer(said: dict[str, Any], source: Source, found: Found) -> None:
     answer["cache_read"] = cached
     answer["counted"] = True
     if not source["agent"]:
-        found.context = {
-            "at": at,
-            "tokens": count(tokens.get("total")),
-            "window": WINDOW if model.startswith("gemini") else 0,
-            "model": model,
-            "provider": "google",
-        }
+        window = WINDOW if model.startswith("gemini") else 0
+        total = count(tokens.get("total"))
+        found.context = new_context(at, total, model, provider="google", window=window)

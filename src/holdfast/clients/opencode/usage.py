@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.clients.lines import Unread
 from holdfast.clients.opencode.sessions import Store
-from holdfast.clients.usage.model import count, message, money
+from holdfast.clients.usage.model import count, message, money, new_context
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.canonical_json import table_of, text_of
 
@@ -91,11 +91,6 @@ def _answer(id: str, own: bool, created: int, said: dict[str, Any], found: Found
     if complete or used:
         found.messages[id] = answer
     if used and own:
-        found.context = {
-            "at": at,
-            "tokens": count(tokens.get("total")) or used,
-            "window": 0,
-            "model": answer["model"],
-            "provider": answer["provider"],
-        }
+        total = count(tokens.get("total")) or used
+        found.context = new_context(at, total, answer["model"], provider=answer["provider"])
     return complete

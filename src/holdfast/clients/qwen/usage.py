@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.clients.usage.model import count, message, new_limit
+from holdfast.clients.usage.model import count, message, new_context, new_limit
 from holdfast.kernel.canonical_json import table_of, text_of
 
 TYPE_CHECKING = False
@@ -36,10 +36,8 @@ def parse(record: dict[str, Any], source: Source, state: dict[str, Any], found: 
     if not isinstance(usage, dict):
         return
     answer = message(text_of(record.get("uuid")) or at, at, text_of(record.get("model")))
-    asked, cached = (
-        count(usage.get("promptTokenCount")),
-        count(usage.get("cachedContentTokenCount")),
-    )
+    asked = count(usage.get("promptTokenCount"))
+    cached = count(usage.get("cachedContentTokenCount"))
     total = count(usage.get("totalTokenCount"))
     answer["input"] = max(0, asked - cached)
     # Some providers count the thoughts among the rest of an answer; the total says which.
@@ -47,13 +45,7 @@ def parse(record: dict[str, Any], source: Source, state: dict[str, Any], found: 
     answer["cache_read"] = cached
     answer["counted"] = True
     found.messages[answer["id"]] = answer
-    found.context = {
-        "at": at,
-        "tokens": total,
-        "window": 0,
-        "model": answer["model"],
-        "provider": "",
-    }
+    found.context = new_context(at, total, answer["model"])
 
 
 def limit_of(record: dict[str, Any]) -> UsageLimit | bool | None:

@@ -102,9 +102,7 @@ class Found:
         self.seen: Any = None
 
 
-def message(
-    id: str, at: str, model: str, *, provider: str = "", cost: float | None = None
-) -> Message:
+def message(id: str, at: str, model: str, *, provider: str = "") -> Message:
     """A message whose tokens are not known yet."""
     return {
         "id": id,
@@ -116,9 +114,16 @@ def message(
         "cache_read": 0,
         "cache_write": 0,
         "cache_write_hour": 0,
-        "cost": cost,
+        "cost": None,
         "counted": False,
     }
+
+
+def new_context(
+    at: str, tokens: int, model: str, *, provider: str = "", window: int = 0
+) -> Context:
+    """How full a model's window is at a moment."""
+    return {"at": at, "tokens": tokens, "window": window, "model": model, "provider": provider}
 
 
 def count(value: Any) -> int:
