@@ -12,10 +12,10 @@ import shutil
 
 from holdfast.clients.discovery import sessions_in
 from holdfast.clients.events import last_times
-from holdfast.clients.installation import CLIENTS, modules, parts_of
+from holdfast.clients.installation import parts_of
 from holdfast.clients.settings import files
 from holdfast.clients.settings.parts import JsonPart
-from holdfast.clients.table import title_of
+from holdfast.clients.table import CLIENTS, NAMES, part, title_of
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.plain_file import read_plain
@@ -61,7 +61,7 @@ RESTART = "Start {client} again in this project: a session that runs already tak
 def conditions(workspace: Workspace, server: list[str]) -> list[Condition]:
     """Each client that has ours, by the worst of its files."""
     found: list[Condition] = []
-    for client in CLIENTS:
+    for client in NAMES:
         worst = _worst(workspace, client, server)
         if worst is None:
             continue
@@ -84,8 +84,8 @@ def _worst(workspace: Workspace, client: str, server: list[str]) -> Condition | 
 
 def clients_with_ours(workspace: Workspace, server: list[str]) -> list[str]:
     """The clients that `conditions` names, in its order, without a judgment of their files."""
-    parts = parts_of(workspace, list(CLIENTS), server)
-    return [client for client in CLIENTS if any(map(_has_ours, parts[client]))]
+    parts = parts_of(workspace, NAMES, server)
+    return [client for client in NAMES if any(map(_has_ours, parts[client]))]
 
 
 def _has_ours(part: Part) -> bool:
@@ -138,7 +138,7 @@ def hook_runs(workspace: Workspace, server: list[str]) -> list[HookRuns]:
             "installed_at": clock.precise(since) if since else "",
             "events": {
                 event: clock.precise(seen[event]) if event in seen else ""
-                for event in modules()[client].EVENTS
+                for event in part(client, "install").EVENTS
             },
             "sessions": len(active),
             "problem": "",
@@ -150,8 +150,8 @@ def hook_runs(workspace: Workspace, server: list[str]) -> list[HookRuns]:
 
 
 def _judge(run: HookRuns, workspace: Workspace, last: int, active: int) -> None:
-    client, module = run["client"], modules()[run["client"]]
-    oldest = module.OLDEST
+    client = run["client"]
+    oldest, review = CLIENTS[client].oldest, CLIENTS[client].review
     if run["version"] and _number(run["version"]) < _number(oldest):
         run["problem"] = f"{client} {run['version']} does not run all of these hooks."
         run["fix"] = f"Update it to {oldest} or newer."
@@ -163,22 +163,22 @@ def _judge(run: HookRuns, workspace: Workspace, last: int, active: int) -> None:
         run["problem"] = (
             f"No hook of {client} ran since {clock.precise(last)}; it worked until {at}."
         )
-    elif not last and not module.is_reviewed(workspace):
+    elif not last and review and not part(client, "install").is_reviewed(workspace):
         run["problem"] = f"{client} runs no hook of this project before you have reviewed it."
     if run["problem"] and not run["fix"]:
-        run["fix"] = module.REVIEW or RESTART.format(client=client)
+        run["fix"] = review or RESTART.format(client=client)
 
 
 def installed_at(workspace: Workspace, client: str, server: list[str]) -> int:
     """When `init` last wrote a client's hooks, in milliseconds; 0 when that is not known."""
-    parts = modules()[client].parts(workspace, server)
+    parts = parts_of(workspace, [client], server)[client]
     return max((files.kept_at(workspace, part.path) for part in parts), default=0)
 
 
 def version_of(client: str) -> str:
     """The version of the client that would be started, by the files it came in. The client itself is not
     run: some call home when they are."""
-    program = shutil.which(modules()[client].PROGRAM)
+    program = shutil.which(CLIENTS[client].start[0])
     path = os.path.realpath(program) if program else ""
     while len(path) > 1:
         name = os.path.basename(path)

@@ -12,7 +12,7 @@ import shutil
 
 from holdfast.clients import launcher
 from holdfast.clients.settings import files
-from holdfast.clients.table import NAMES, part
+from holdfast.clients.table import CLIENTS, NAMES, part, settings_home_of
 from holdfast.kernel import git_exclude
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.trust import WORKSPACES
@@ -23,7 +23,7 @@ from holdfast.processes.distribution import install_command
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any, TypedDict
+    from typing import TypedDict
 
     from holdfast.clients.settings.files import Part, SettingsChange, Status
     from holdfast.kernel.workspace import Workspace
@@ -56,15 +56,6 @@ if TYPE_CHECKING:
         because: str
 
 
-CLIENTS = NAMES
-_MODULES: dict[str, Any] = {name: part(name, "install") for name in CLIENTS}
-
-
-def modules() -> dict[str, Any]:
-    """Each client's own part of the installation."""
-    return _MODULES
-
-
 def server() -> list[str]:
     """How our MCP server is started; nothing where its library is not installed."""
     return relaunch.command("mcp") if importlib.util.find_spec("mcp") else []
@@ -77,10 +68,10 @@ def _no_server() -> str:
 def detect() -> list[FoundClient]:
     """Which clients this user has."""
     found: list[FoundClient] = []
-    for name, module in _MODULES.items():
-        program, home = shutil.which(module.PROGRAM), module.home()
+    for client in NAMES:
+        program, home = shutil.which(CLIENTS[client].start[0]), settings_home_of(client)
         because = program or (home if os.path.isdir(home) else "")
-        found.append({"client": name, "because": because})
+        found.append({"client": client, "because": because})
     return found
 
 
@@ -111,7 +102,7 @@ def install(
                     *(note for change in ours for note in change["notes"]),
                     *(note for change in ours for note in _seen_by_git(workspace, change)),
                     *(hidden if place == 0 else []),
-                    *_MODULES[client].notes(workspace),
+                    *part(client, "install").notes(workspace),
                     *([] if server else [_no_server()]),
                 ],
             }
@@ -178,7 +169,7 @@ def _settings_with_ours(workspace: Workspace) -> list[str]:
     return [
         os.path.realpath(part.path)
         for root in worktrees(workspace)
-        for ours in parts_of(workspace.at(root), CLIENTS, ["holdfast"]).values()
+        for ours in parts_of(workspace.at(root), NAMES, ["holdfast"]).values()
         for part in ours
         if _has_ours(part)
     ]
@@ -236,7 +227,7 @@ def parts_of(
     workspace: Workspace, clients: Iterable[str], server: list[str]
 ) -> dict[str, list[Part]]:
     """The files of each client, with what we want of them."""
-    return {client: _MODULES[client].parts(workspace, server) for client in clients}
+    return {client: part(client, "install").parts(workspace, server) for client in clients}
 
 
 def _change(

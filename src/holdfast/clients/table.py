@@ -21,7 +21,8 @@ class ClientFacts:
     """What is known of a client before any of its modules is loaded."""
 
     __slots__ = (
-        *("has_nameless_hooks", "home", "home_variable", "name", "package", "project_variable"),
+        *("has_nameless_hooks", "home", "home_variable", "name", "oldest", "package"),
+        *("project_variable", "review", "settings_home", "settings_variable"),
         *("is_silent_after_compaction", "session_variable", "start", "title", "transcript"),
     )
 
@@ -31,8 +32,12 @@ class ClientFacts:
         title: str,
         *,
         package: str,
+        oldest: str,
         home: str,
         home_variable: str = "",
+        settings_home: str = "",
+        settings_variable: str = "",
+        review: str = "",
         start: tuple[str, ...],
         transcript: str = "",
         session_variable: str = "",
@@ -44,10 +49,18 @@ class ClientFacts:
         self.title = title
         # The npm package that its program is installed from.
         self.package = package
+        # The first version that runs all of our hooks; docs/how-to/clients.md has the sources.
+        self.oldest = oldest
         # The folder in which it keeps what is its own, from the user's home; and the variable that names
         # it instead, or the folder that it is in: `VARIABLE/folder`.
         self.home = home
         self.home_variable = home_variable
+        # The same for its user's settings; empty where they are there, too.
+        self.settings_home = settings_home or home
+        self.settings_variable = settings_variable if settings_home else home_variable
+        # What its user has to do before hooks run. Empty: nothing. Else `install.is_reviewed` tells
+        # whether it was done.
+        self.review = review
         # How to start it for a person; the last word ends with the first prompt.
         self.start = start
         # What is in the name of a transcript and of its folder, and in no other client's. Empty: all
@@ -70,6 +83,8 @@ _ROWS = (
         "claude",
         "Claude Code",
         package="@anthropic-ai/claude-code",
+        # An older one calls the settings invalid.
+        oldest="2.1.78",
         home=".claude",
         home_variable="CLAUDE_CONFIG_DIR",
         # Behind `--` a prompt that begins with a dash is no option.
@@ -81,10 +96,13 @@ _ROWS = (
         "codex",
         "Codex",
         package="@openai/codex",
+        oldest="0.145.0",  # SessionEnd came last
         home=".codex",
         home_variable="CODEX_HOME",
         start=("codex", "--", ""),
         transcript="/rollout-",
+        review="Start codex in this project, trust the project, type /hooks and review Holdfast's hooks. Do "
+        "so again after each change of them.",
         session_variable="CODEX_SESSION_ID",
         has_nameless_hooks=True,
     ),
@@ -92,6 +110,7 @@ _ROWS = (
         "gemini",
         "Gemini CLI",
         package="@google/gemini-cli",
+        oldest="0.26.0",  # hooks are on without a setting
         home=".gemini",
         home_variable="GEMINI_CLI_HOME/.gemini",
         start=("gemini", "--prompt-interactive="),
@@ -103,8 +122,12 @@ _ROWS = (
         "opencode",
         "opencode",
         package="opencode-ai",
+        # It tells `shell.env` the session, which came last of what the shim uses.
+        oldest="1.2.7",
         home=".local/share/opencode",
         home_variable="XDG_DATA_HOME/opencode",
+        settings_home=".config/opencode",
+        settings_variable="XDG_CONFIG_HOME/opencode",
         start=("opencode", "--prompt="),
         session_variable="OPENCODE_SESSION_ID",
     ),
@@ -112,6 +135,7 @@ _ROWS = (
         "qwen",
         "Qwen Code",
         package="@qwen-code/qwen-code",
+        oldest="0.24.0",  # seen to run; older ones were not tried
         home=".qwen",
         start=("qwen", "--prompt-interactive="),
         transcript="/chats/",
@@ -122,10 +146,13 @@ _ROWS = (
         "copilot",
         "Copilot CLI",
         package="@github/copilot",
+        oldest="1.0.100",  # seen to run; older ones were not tried
         home=".copilot",
         home_variable="COPILOT_HOME",
         start=("copilot", "--interactive="),
         transcript="/events.jsonl",
+        review="Start copilot in this folder and trust the folder. `copilot -p` runs hooks in trusted "
+        "folders, and elsewhere with GITHUB_COPILOT_PROMPT_MODE_REPO_HOOKS=true.",
         # The commands of its agent have it, its hooks do not.
         session_variable="COPILOT_AGENT_SESSION_ID",
         project_variable="COPILOT_PROJECT_DIR",
@@ -151,11 +178,19 @@ def titles(last: str = "or") -> str:
 
 def home_of(client: str) -> str:
     """The folder in which a client keeps what is its own."""
-    facts = CLIENTS[client]
-    variable, slash, below = facts.home_variable.partition("/")
+    return _folder(CLIENTS[client].home, CLIENTS[client].home_variable)
+
+
+def settings_home_of(client: str) -> str:
+    """The folder in which a client keeps its user's settings."""
+    return _folder(CLIENTS[client].settings_home, CLIENTS[client].settings_variable)
+
+
+def _folder(below_home: str, variable: str) -> str:
+    variable, slash, below = variable.partition("/")
     named = os.environ.get(variable, "") if variable else ""
     if not named:
-        return os.path.join(os.path.expanduser("~"), facts.home)
+        return os.path.join(os.path.expanduser("~"), below_home)
     return os.path.join(named, below) if slash else named
 
 

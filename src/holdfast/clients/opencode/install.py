@@ -16,11 +16,6 @@ if TYPE_CHECKING:
     from holdfast.clients.settings.files import Part, Put
     from holdfast.kernel.workspace import Workspace
 
-PROGRAM = "opencode"
-# The first version that tells `shell.env` the session, which came last of what the shim uses.
-OLDEST = "1.2.7"
-# What a user has to do before hooks run.
-REVIEW = ""
 # What its shim tells us of.
 EVENTS = (
     *("SessionStart", "UserPromptSubmit", "PreToolUse", "PreCompact", "Stop", "SessionEnd"),
@@ -59,11 +54,6 @@ class WholePart:
         return self._programs(text) if self._mark in text else []
 
 
-def home() -> str:
-    folder = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
-    return os.path.join(folder, "opencode")
-
-
 def parts(workspace: Workspace, server: list[str]) -> list[Part]:
     found: list[Part] = [
         WholePart(os.path.join(workspace.root, PLUGIN), _shim(launcher.command()), MARK, _programs),
@@ -99,11 +89,6 @@ def _settings(workspace: Workspace) -> str:
     if os.path.exists(with_comments):
         return with_comments
     return os.path.join(workspace.root, "opencode.json")
-
-
-def is_reviewed(workspace: Workspace) -> bool:
-    """Nothing that could be read says that the user has to allow hooks first."""
-    return True
 
 
 def notes(workspace: Workspace) -> list[str]:

@@ -47,6 +47,28 @@ def hook_group(line: str, limit: int, *, name: str = "", matcher: str = "") -> d
     return {"matcher": matcher, **group} if matcher else group
 
 
+# How long a client may wait for our hook of an event, in seconds.
+USUAL_SECONDS = 10
+_SECONDS = {"PreCompact": 20, "PreCompress": 20, "Stop": 20, "AfterAgent": 20, "SessionEnd": 5}
+
+
+def with_seconds(*events: str) -> dict[str, int]:
+    """Events, each with the seconds that its hook has."""
+    return {event: _SECONDS.get(event, USUAL_SECONDS) for event in events}
+
+
+def hook_groups(client: str, events: dict[str, int], *, name: str = "") -> dict[str, list[Any]]:
+    """A group of one hook for each event, for a client that uses sh or bash."""
+    return {
+        event: [hook_group(launcher.sourced_line(client, event), limit, name=name)]
+        for event, limit in events.items()
+    }
+
+
+def server_entry(server: list[str]) -> dict[str, Any]:
+    return {"command": server[0], "args": server[1:]}
+
+
 class JsonPart:
     """`hooks` are groups for the list of each event; `members` are set where they are not set yet, and
     `items` are put at the end of a list. `elsewhere` names the members that the user has set in another
@@ -275,16 +297,12 @@ def _place(node: Node, name: str) -> int:
     return [key for key, _ in node.keys].index(name)
 
 
-def hooks_and_server(
-    path: str, program: str, events: dict[str, int], server: list[str]
-) -> JsonPart:
+def hooks_and_server(path: str, client: str, events: dict[str, int], server: list[str]) -> JsonPart:
     """One file with a hook for each event and our MCP server, as Gemini CLI and Qwen Code have it."""
-    groups = {
-        event: [hook_group(launcher.sourced_line(program, event), limit, name="holdfast")]
-        for event, limit in events.items()
-    }
-    entry = {"command": server[0], "args": server[1:]} if server else None
-    members: list[tuple[list[str], Any]] = [(["mcpServers", "holdfast"], entry)] if entry else []
+    groups = hook_groups(client, events, name="holdfast")
+    members: list[tuple[list[str], Any]] = []
+    if server:
+        members = [(["mcpServers", "holdfast"], server_entry(server))]
     return JsonPart(path, hooks=groups, members=members)
 
 
