@@ -12,7 +12,8 @@ import shutil
 
 from holdfast.clients.discovery import sessions_in
 from holdfast.clients.events import last_times
-from holdfast.clients.installation import parts_of
+from holdfast.clients.installation import installer_of, parts_of
+from holdfast.clients.launcher import number_of
 from holdfast.clients.settings import files
 from holdfast.clients.settings.parts import JsonPart
 from holdfast.clients.table import CLIENTS, NAMES, part, title_of
@@ -85,15 +86,12 @@ def _worst(workspace: Workspace, client: str, server: list[str]) -> Condition | 
 def clients_with_ours(workspace: Workspace, server: list[str]) -> list[str]:
     """The clients that `conditions` names, in its order, without a judgment of their files."""
     parts = parts_of(workspace, NAMES, server)
-    return [client for client in NAMES if any(map(_has_ours, parts[client]))]
-
-
-def _has_ours(part: Part) -> bool:
-    try:
-        text = files.read(os.path.realpath(part.path))
-        return text is not None and part.has_ours(text)
-    except HoldfastError:
-        return True  # what cannot be read is a problem to be told
+    # What cannot be read is a problem to be told.
+    return [
+        client
+        for client in NAMES
+        if any(files.has_ours(one, if_unreadable=True) for one in parts[client])
+    ]
 
 
 def _condition(client: str, part: Part) -> Condition | None:
@@ -138,7 +136,7 @@ def hook_runs(workspace: Workspace, server: list[str]) -> list[HookRuns]:
             "installed_at": clock.precise(since) if since else "",
             "events": {
                 event: clock.precise(seen[event]) if event in seen else ""
-                for event in part(client, "install").EVENTS
+                for event in installer_of(client).EVENTS
             },
             "sessions": len(active),
             "problem": "",
@@ -152,7 +150,7 @@ def hook_runs(workspace: Workspace, server: list[str]) -> list[HookRuns]:
 def _judge(run: HookRuns, workspace: Workspace, last: int, active: int) -> None:
     client = run["client"]
     oldest, review = CLIENTS[client].oldest, CLIENTS[client].review
-    if run["version"] and _number(run["version"]) < _number(oldest):
+    if run["version"] and number_of(run["version"]) < number_of(oldest):
         run["problem"] = f"{client} {run['version']} does not run all of these hooks."
         run["fix"] = f"Update it to {oldest} or newer."
     elif active and not last:
@@ -182,7 +180,7 @@ def version_of(client: str) -> str:
     path = os.path.realpath(program) if program else ""
     while len(path) > 1:
         name = os.path.basename(path)
-        if name[:1].isdecimal() and len(_number(name)) > 2:
+        if name[:1].isdecimal() and len(number_of(name)) > 2:
             return name  # a folder, or the program itself, for each version
         path = os.path.dirname(path)
         try:
@@ -192,7 +190,3 @@ def version_of(client: str) -> str:
         except (OSError, ValueError, AttributeError, RecursionError):
             continue
     return ""
-
-
-def _number(version: str) -> list[int]:
-    return [int(part) for part in version.partition("-")[0].split(".") if part.isdecimal()]

@@ -22,11 +22,25 @@ from holdfast.processes.distribution import install_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import TypedDict
+    from collections.abc import Callable, Collection, Iterable
+    from typing import Protocol, TypedDict
 
     from holdfast.clients.settings.files import Part, SettingsChange, Status
     from holdfast.kernel.workspace import Workspace
+
+    class Installer(Protocol):
+        """The module `install` of a client. If the client's row has a `review`, the module has
+        `is_reviewed(workspace)`, too."""
+
+        # The events that our hooks are for; a dict has the time that the client may wait, in its own unit.
+        EVENTS: Collection[str]
+
+        def parts(self, workspace: Workspace, server: list[str]) -> list[Part]:
+            """The files of the client's row, and what of them is ours. `server` says how our MCP server is
+            started (nothing: it cannot be)."""
+
+        def notes(self, workspace: Workspace) -> list[str]:
+            """What the client's user has to know."""
 
     class FileDone(TypedDict):
         """What `init` or `uninstall` did to one file. `deleted`: holdfast made it, and nothing is left."""
@@ -54,6 +68,11 @@ if TYPE_CHECKING:
 
         client: str
         because: str
+
+
+def installer_of(client: str) -> Installer:
+    found: Installer = part(client, "install")
+    return found
 
 
 def server() -> list[str]:
@@ -102,7 +121,7 @@ def install(
                     *(note for change in ours for note in change["notes"]),
                     *(note for change in ours for note in _seen_by_git(workspace, change)),
                     *(hidden if place == 0 else []),
-                    *part(client, "install").notes(workspace),
+                    *installer_of(client).notes(workspace),
                     *([] if server else [_no_server()]),
                 ],
             }
@@ -171,16 +190,9 @@ def _settings_with_ours(workspace: Workspace) -> list[str]:
         for root in worktrees(workspace)
         for ours in parts_of(workspace.at(root), NAMES, ["holdfast"]).values()
         for part in ours
-        if _has_ours(part)
+        # `doctor` names what cannot be read.
+        if files.has_ours(part, if_unreadable=False)
     ]
-
-
-def _has_ours(part: Part) -> bool:
-    try:
-        text = files.read(os.path.realpath(part.path))
-        return text is not None and part.has_ours(text)
-    except HoldfastError:
-        return False  # `doctor` names what cannot be read
 
 
 def hide_from_git(workspace: Workspace) -> list[str]:
@@ -227,7 +239,7 @@ def parts_of(
     workspace: Workspace, clients: Iterable[str], server: list[str]
 ) -> dict[str, list[Part]]:
     """The files of each client, with what we want of them."""
-    return {client: part(client, "install").parts(workspace, server) for client in clients}
+    return {client: installer_of(client).parts(workspace, server) for client in clients}
 
 
 def _change(

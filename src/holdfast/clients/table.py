@@ -21,7 +21,7 @@ class ClientFacts:
     """What is known of a client before any of its modules is loaded."""
 
     __slots__ = (
-        *("has_nameless_hooks", "home", "home_variable", "name", "oldest", "package"),
+        *("files", "has_nameless_hooks", "home", "home_variable", "name", "oldest", "package"),
         *("project_variable", "review", "settings_home", "settings_variable"),
         *("is_silent_after_compaction", "session_variable", "start", "title", "transcript"),
     )
@@ -33,6 +33,7 @@ class ClientFacts:
         *,
         package: str,
         oldest: str,
+        files: tuple[str, ...],
         home: str,
         home_variable: str = "",
         settings_home: str = "",
@@ -51,6 +52,8 @@ class ClientFacts:
         self.package = package
         # The first version that runs all of our hooks; docs/how-to/clients.md has the sources.
         self.oldest = oldest
+        # What `init` writes in a project. A change there is no change of the work.
+        self.files = files
         # The folder in which it keeps what is its own, from the user's home; and the variable that names
         # it instead, or the folder that it is in: `VARIABLE/folder`.
         self.home = home
@@ -85,6 +88,7 @@ _ROWS = (
         package="@anthropic-ai/claude-code",
         # An older one calls the settings invalid.
         oldest="2.1.78",
+        files=(".claude/settings.local.json", ".mcp.json"),
         home=".claude",
         home_variable="CLAUDE_CONFIG_DIR",
         # Behind `--` a prompt that begins with a dash is no option.
@@ -97,6 +101,7 @@ _ROWS = (
         "Codex",
         package="@openai/codex",
         oldest="0.145.0",  # SessionEnd came last
+        files=(".codex/hooks.json", ".codex/config.toml"),
         home=".codex",
         home_variable="CODEX_HOME",
         start=("codex", "--", ""),
@@ -111,6 +116,7 @@ _ROWS = (
         "Gemini CLI",
         package="@google/gemini-cli",
         oldest="0.26.0",  # hooks are on without a setting
+        files=(".gemini/settings.json",),
         home=".gemini",
         home_variable="GEMINI_CLI_HOME/.gemini",
         start=("gemini", "--prompt-interactive="),
@@ -124,6 +130,8 @@ _ROWS = (
         package="opencode-ai",
         # It tells `shell.env` the session, which came last of what the shim uses.
         oldest="1.2.7",
+        # The server's entry is in one of the last two.
+        files=(".opencode/plugins/holdfast.js", "opencode.json", "opencode.jsonc"),
         home=".local/share/opencode",
         home_variable="XDG_DATA_HOME/opencode",
         settings_home=".config/opencode",
@@ -136,6 +144,7 @@ _ROWS = (
         "Qwen Code",
         package="@qwen-code/qwen-code",
         oldest="0.24.0",  # seen to run; older ones were not tried
+        files=(".qwen/settings.json",),
         home=".qwen",
         start=("qwen", "--prompt-interactive="),
         transcript="/chats/",
@@ -147,6 +156,7 @@ _ROWS = (
         "Copilot CLI",
         package="@github/copilot",
         oldest="1.0.100",  # seen to run; older ones were not tried
+        files=(".github/copilot/settings.local.json", ".github/mcp.json"),
         home=".copilot",
         home_variable="COPILOT_HOME",
         start=("copilot", "--interactive="),

@@ -15,7 +15,7 @@ from holdfast.clients.settings.parts import (
     server_entry,
     with_seconds,
 )
-from holdfast.clients.table import home_of
+from holdfast.clients.table import CLIENTS, home_of
 from holdfast.kernel.plain_file import read_plain
 
 TYPE_CHECKING = False
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from holdfast.clients.settings.files import Part
     from holdfast.kernel.workspace import Workspace
 
-SETTINGS = os.path.join(".claude", "settings.local.json")
+SETTINGS, SERVERS = CLIENTS["claude"].files
 # Without more than its own, a session's end has 1.5 s.
 EVENTS = with_seconds(
     *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PermissionRequest"),
@@ -54,7 +54,7 @@ def parts(workspace: Workspace, server: list[str]) -> list[Part]:
         )
     ]
     if server:
-        path = os.path.join(workspace.root, ".mcp.json")
+        path = os.path.join(workspace.root, SERVERS)
         members = [(["mcpServers", "holdfast"], server_entry(server))]
         found.append(JsonPart(path, members=members))
     return found

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from holdfast.clients.settings.files import Part
     from holdfast.kernel.workspace import Workspace
 
+HOOKS, SETTINGS = CLIENTS["codex"].files
 # At a session's end Codex waits 3 seconds at most.
 EVENTS = {
     **with_seconds(
@@ -43,19 +44,17 @@ def parts(workspace: Workspace, server: list[str]) -> list[Part]:
     groups = {
         event: [hook_group(launcher.line("codex", event), limit)] for event, limit in EVENTS.items()
     }
-    found: list[Part] = [
-        JsonPart(os.path.join(root, ".codex", "hooks.json"), hooks=groups)
-        for root in _roots(workspace)
-    ]
+    found: list[Part] = [JsonPart(path, hooks=groups) for path in _hook_files(workspace)]
     if server:
-        path = os.path.join(workspace.root, ".codex", "config.toml")
+        path = os.path.join(workspace.root, SETTINGS)
         found.append(TomlPart(path, ["mcp_servers", "holdfast"], server_entry(server)))
     return found
 
 
-def _roots(workspace: Workspace) -> list[str]:
-    """The worktrees that need the hooks: this one, and the main one."""
-    return list(dict.fromkeys((workspace.root, _main_worktree(workspace))))
+def _hook_files(workspace: Workspace) -> list[str]:
+    """In the worktrees that need the hooks: this one, and the main one."""
+    roots = dict.fromkeys((workspace.root, _main_worktree(workspace)))
+    return [os.path.join(root, HOOKS) for root in roots]
 
 
 def _main_worktree(workspace: Workspace) -> str:
@@ -66,7 +65,7 @@ def _main_worktree(workspace: Workspace) -> str:
 def is_reviewed(workspace: Workspace) -> bool:
     """Whether the user has reviewed a hook of this project: Codex keeps the digests of those in its
     settings. They are the user's word, and never written by us."""
-    paths = [os.path.join(root, ".codex", "hooks.json") for root in _roots(workspace)]
+    paths = _hook_files(workspace)
     try:
         text = read_plain(os.path.join(home_of("codex"), "config.toml")).decode()
         hooks = tomllib.loads(text).get("hooks")

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from holdfast.clients.settings.files import Part
     from holdfast.kernel.workspace import Workspace
 
-SETTINGS = os.path.join(".github", "copilot", "settings.local.json")
-SERVERS = os.path.join(".github", "mcp.json")
+SETTINGS, SERVERS = CLIENTS["copilot"].files
 EVENTS = with_seconds(
     *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PermissionRequest"),
     *("Notification", "PreCompact", "Stop", "SessionEnd"),

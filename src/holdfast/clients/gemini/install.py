@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from holdfast.clients.settings.parts import hooks_and_server, with_seconds
 
 TYPE_CHECKING = False
@@ -20,8 +18,7 @@ EVENTS = {event: 1000 * seconds for event, seconds in _SECONDS.items()}
 
 
 def parts(workspace: Workspace, server: list[str]) -> list[Part]:
-    path = os.path.join(workspace.root, ".gemini", "settings.json")
-    return [hooks_and_server(path, "gemini", EVENTS, server)]
+    return [hooks_and_server(workspace, "gemini", EVENTS, server)]
 
 
 def notes(workspace: Workspace) -> list[str]:

@@ -8,6 +8,7 @@ import os
 from holdfast.clients import launcher
 from holdfast.clients.settings.files import not_settings
 from holdfast.clients.settings.parts import JsonPart, programs_of
+from holdfast.clients.table import CLIENTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ EVENTS = (
     *("SessionStart", "UserPromptSubmit", "PreToolUse", "PreCompact", "Stop", "SessionEnd"),
     *("PermissionRequest", "Answered"),
 )
-PLUGIN = os.path.join(".opencode", "plugins", "holdfast.js")
+PLUGIN, SETTINGS, SETTINGS_WITH_COMMENTS = CLIENTS["opencode"].files
 MARK = "// Holdfast in opencode"
 # The line of the shim that says how to start a hook, wherever holdfast is on the path.
 _BEGIN = "const COMMAND = "
@@ -85,10 +86,10 @@ def _programs(text: str) -> list[str]:
 
 def _settings(workspace: Workspace) -> str:
     """The file that is there, or the plain one."""
-    with_comments = os.path.join(workspace.root, "opencode.jsonc")
+    with_comments = os.path.join(workspace.root, SETTINGS_WITH_COMMENTS)
     if os.path.exists(with_comments):
         return with_comments
-    return os.path.join(workspace.root, "opencode.json")
+    return os.path.join(workspace.root, SETTINGS)
 
 
 def notes(workspace: Workspace) -> list[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from holdfast.clients.settings.parts import hooks_and_server, with_seconds
 
 TYPE_CHECKING = False
@@ -18,8 +16,7 @@ EVENTS = with_seconds(
 
 
 def parts(workspace: Workspace, server: list[str]) -> list[Part]:
-    path = os.path.join(workspace.root, ".qwen", "settings.json")
-    return [hooks_and_server(path, "qwen", EVENTS, server)]
+    return [hooks_and_server(workspace, "qwen", EVENTS, server)]
 
 
 def notes(workspace: Workspace) -> list[str]:

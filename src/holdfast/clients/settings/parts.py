@@ -7,12 +7,14 @@ whose it is.
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import tomllib
 
 from holdfast.clients import launcher
 from holdfast.clients.settings.files import not_settings
 from holdfast.clients.settings.text_edit import Malformed, Node, insert, parse, remove
+from holdfast.clients.table import CLIENTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from holdfast.clients.settings.files import Put
+    from holdfast.kernel.workspace import Workspace
 
     # A list or an object, and the position of one of its items.
     Spot = tuple[Node, int]
@@ -297,13 +300,16 @@ def _place(node: Node, name: str) -> int:
     return [key for key, _ in node.keys].index(name)
 
 
-def hooks_and_server(path: str, client: str, events: dict[str, int], server: list[str]) -> JsonPart:
+def hooks_and_server(
+    workspace: Workspace, client: str, events: dict[str, int], server: list[str]
+) -> JsonPart:
     """One file with a hook for each event and our MCP server, as Gemini CLI and Qwen Code have it."""
     groups = hook_groups(client, events, name="holdfast")
     members: list[tuple[list[str], Any]] = []
     if server:
         members = [(["mcpServers", "holdfast"], server_entry(server))]
-    return JsonPart(path, hooks=groups, members=members)
+    (file,) = CLIENTS[client].files
+    return JsonPart(os.path.join(workspace.root, file), hooks=groups, members=members)
 
 
 # TOML

@@ -6,7 +6,22 @@ from holdfast.kernel import clock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypedDict
+    from typing import Any, Protocol, TypedDict
+
+    class UsageReader(Protocol):
+        """The module `usage` of a client that writes lines. If they tell of a usage limit, the module has
+        `limit_of(record)`, too, and `reset_of(record)` if another line says when the limit ends."""
+
+        # A line without any of these says nothing about spending, and is not decoded.
+        TELLING: tuple[bytes, ...]
+
+        def glance(self, line: bytes, state: dict[str, Any], found: Found) -> None:
+            """Take from a line that is not decoded whether it is the client's (`found.known`)."""
+
+        def parse(
+            self, record: dict[str, Any], source: Source, state: dict[str, Any], found: Found
+        ) -> None:
+            """Add what a decoded line says. `state` is what later lines need to know of earlier ones."""
 
     class Source(TypedDict):
         """One file (or one session in a database) that a client writes. `agent` is the subagent's

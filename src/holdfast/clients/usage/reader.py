@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from holdfast.clients.conversation import SessionEvent, Transcript
-    from holdfast.clients.usage.model import Source
+    from holdfast.clients.usage.model import Source, UsageReader
     from holdfast.clients.usage.tally import Tally
 
     # From what was observed before (None: nothing) and new events to what is observed now.
@@ -212,7 +212,7 @@ def _read_lines(
     source: Source, mark: Any, state: dict[str, Any], found: Found, observer: Observer | None
 ) -> Any:
     """Everything that the new lines say; the mark for the next time."""
-    client = part(source["client"], "usage")
+    client: UsageReader = part(source["client"], "usage")
     transcript: Transcript = part(source["client"], "transcript")
     lines = NewLines(source["path"], mark)
     new = size_of(source["path"]) - (mark["offset"] if mark else 0)
