@@ -9,7 +9,7 @@ from itertools import count
 
 import holdfast
 from bench.harness import Contender, Plan, Row, repository, take_turns, timed_row
-from holdfast.clients.claude import usage as claude
+from holdfast.clients.claude import sessions as claude
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import Workspace, discover
 from holdfast.session.spending import measured

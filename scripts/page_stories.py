@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from holdfast.budgets.check import Budget
-from holdfast.clients.claude import usage as claude
+from holdfast.clients.claude import sessions as claude
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
 from scripts.readme import begun_session

@@ -20,7 +20,7 @@ from scripts import links, readme, reference
 from holdfast.cli.frame import run
 from holdfast.cli.parser import parse
 from holdfast.cli.verb_list import VERBS
-from holdfast.clients.claude import usage as claude
+from holdfast.clients.claude import sessions as claude
 from holdfast.kernel import config, errors
 from tests import warm
 from tests.gates import person

@@ -54,9 +54,7 @@ OPENED = {
     "cli/terminal.py": "a file or a pipe that a person names",
     "cli/verbs/agent/updates.py": "a file or a pipe that a person names",
     "cli/verbs/plan/files.py": "a picture that a person names",
-    "clients/lines.py": "a descriptor that was opened without waiting, and its kind looked at",
     "gates/person.py": "our own package",
-    "clients/gemini/transcript.py": "a descriptor of `open_plain`",
     "git/commit.py": "the trace of a git that we started",
     "plans/cluster/worker.py": "the log of a task that we started",
 }

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from holdfast.budgets.rules.thresholds import DEFAULTS, EXTRA_TYPES, UNITS
-from holdfast.clients.claude.usage import folder_of
+from holdfast.clients.claude.sessions import folder_of
 from holdfast.hooks.handlers import has_budget
 from holdfast.kernel import clock
 from tests.budgets.world import NOON, Scene, configure

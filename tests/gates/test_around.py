@@ -107,7 +107,7 @@ def test_what_a_stop_costs_comes_from_the_clients_own_file(
 ) -> None:
     import json
 
-    from holdfast.clients.claude import usage as claude
+    from holdfast.clients.claude import sessions as claude
 
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "abc")

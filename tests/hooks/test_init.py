@@ -17,9 +17,10 @@ from holdfast.clients.codex import events as codex_hooks
 from holdfast.clients.codex import install as codex
 from holdfast.clients.gemini import events as gemini_hooks
 from holdfast.clients.gemini import install as gemini
-from holdfast.clients.installation import CLIENTS, install
+from holdfast.clients.installation import install
 from holdfast.clients.opencode import install as opencode
 from holdfast.clients.settings import files, text_edit
+from holdfast.clients.table import NAMES as CLIENTS
 from holdfast.kernel.workspace import discover
 from holdfast.processes.distribution import install_command
 from holdfast.session.world import OWN_FILES
@@ -417,8 +418,9 @@ def test_the_journal_and_the_work_stay(repository: Path, holdfast: Holdfast) -> 
     assert holdfast("resume").code == 0
 
 
-def test_all_clients_are_known_everywhere() -> None:
-    assert CLIENTS == world.CLIENTS
+def test_all_clients_are_known_everywhere(repository: Path, holdfast: Holdfast) -> None:
+    detected = holdfast("init", "--json").data["detected"]
+    assert tuple(one["client"] for one in detected) == CLIENTS == world.CLIENTS
 
 
 def user_status_line(home: Path, command: str = "mine") -> Path:

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.clients.installation import CLIENTS
 from holdfast.clients.settings import files
+from holdfast.clients.table import NAMES as CLIENTS
 from holdfast.hooks.activity import LOOKED
 from holdfast.hooks.run import command, respond_to
 from holdfast.kernel.plain_file import write_synced

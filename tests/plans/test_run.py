@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.budgets.check import Budget
-from holdfast.clients.claude import usage as claude
+from holdfast.clients.claude import sessions as claude
 from holdfast.gates import ask as asking
 from holdfast.gates.ask import AskRequest
 from holdfast.gates.lookup import GateContext

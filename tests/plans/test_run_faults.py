@@ -13,7 +13,7 @@ import pytest
 
 from holdfast.budgets.check import Budget
 from holdfast.cli.plan_screen import screen
-from holdfast.clients.claude import usage as claude
+from holdfast.clients.claude import sessions as claude
 from holdfast.kernel import clock
 from tests.conftest import Git
 from tests.plans.world import HOLDFAST, World, auto

@@ -16,8 +16,9 @@ from bench.continuity.record import RECORDINGS
 from scripts.page_stories import leave_session
 
 import holdfast as library
-from holdfast.clients.patch_text import files_of
+from holdfast.clients.claude import sessions as claude
 from holdfast.clients.table import NAMES
+from holdfast.clients.tool_calls import read_patch
 from holdfast.hooks.after_turn import after_turn
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
@@ -402,7 +403,7 @@ def test_a_patch_replaces_whole_lines_behind_its_mark() -> None:
 -x
 +y
 *** End Patch"""
-    update, delete, add, move = files_of(patch)
+    update, delete, add, move = read_patch(patch)
     body = "class {}:\n    def name(self):\n        return 1\n"
     text = body.format("First") + body.format("Second")
     changed = make_again(text, edit(*update["exact"]))

@@ -12,10 +12,11 @@ import shutil
 
 from holdfast.clients.discovery import sessions_in
 from holdfast.clients.events import last_times
-from holdfast.clients.installation import CLIENTS, modules, parts_of
+from holdfast.clients.installation import installer_of, parts_of
+from holdfast.clients.launcher import number_of
 from holdfast.clients.settings import files
 from holdfast.clients.settings.parts import JsonPart
-from holdfast.clients.table import title_of
+from holdfast.clients.table import CLIENTS, NAMES, part, title_of
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.plain_file import read_plain
@@ -61,7 +62,7 @@ RESTART = "Start {client} again in this project: a session that runs already tak
 def conditions(workspace: Workspace, server: list[str]) -> list[Condition]:
     """Each client that has ours, by the worst of its files."""
     found: list[Condition] = []
-    for client in CLIENTS:
+    for client in NAMES:
         worst = _worst(workspace, client, server)
         if worst is None:
             continue
@@ -84,16 +85,13 @@ def _worst(workspace: Workspace, client: str, server: list[str]) -> Condition | 
 
 def clients_with_ours(workspace: Workspace, server: list[str]) -> list[str]:
     """The clients that `conditions` names, in its order, without a judgment of their files."""
-    parts = parts_of(workspace, list(CLIENTS), server)
-    return [client for client in CLIENTS if any(map(_has_ours, parts[client]))]
-
-
-def _has_ours(part: Part) -> bool:
-    try:
-        text = files.read(os.path.realpath(part.path))
-        return text is not None and part.has_ours(text)
-    except HoldfastError:
-        return True  # what cannot be read is a problem to be told
+    parts = parts_of(workspace, NAMES, server)
+    # What cannot be read is a problem to be told.
+    return [
+        client
+        for client in NAMES
+        if any(files.has_ours(one, if_unreadable=True) for one in parts[client])
+    ]
 
 
 def _condition(client: str, part: Part) -> Condition | None:
@@ -138,7 +136,7 @@ def hook_runs(workspace: Workspace, server: list[str]) -> list[HookRuns]:
             "installed_at": clock.precise(since) if since else "",
             "events": {
                 event: clock.precise(seen[event]) if event in seen else ""
-                for event in modules()[client].EVENTS
+                for event in installer_of(client).EVENTS
             },
             "sessions": len(active),
             "problem": "",
@@ -150,9 +148,9 @@ def hook_runs(workspace: Workspace, server: list[str]) -> list[HookRuns]:
 
 
 def _judge(run: HookRuns, workspace: Workspace, last: int, active: int) -> None:
-    client, module = run["client"], modules()[run["client"]]
-    oldest = module.OLDEST
-    if run["version"] and _number(run["version"]) < _number(oldest):
+    client = run["client"]
+    oldest, review = CLIENTS[client].oldest, CLIENTS[client].review
+    if run["version"] and number_of(run["version"]) < number_of(oldest):
         run["problem"] = f"{client} {run['version']} does not run all of these hooks."
         run["fix"] = f"Update it to {oldest} or newer."
     elif active and not last:
@@ -163,26 +161,26 @@ def _judge(run: HookRuns, workspace: Workspace, last: int, active: int) -> None:
         run["problem"] = (
             f"No hook of {client} ran since {clock.precise(last)}; it worked until {at}."
         )
-    elif not last and not module.is_reviewed(workspace):
+    elif not last and review and not part(client, "install").is_reviewed(workspace):
         run["problem"] = f"{client} runs no hook of this project before you have reviewed it."
     if run["problem"] and not run["fix"]:
-        run["fix"] = module.REVIEW or RESTART.format(client=client)
+        run["fix"] = review or RESTART.format(client=client)
 
 
 def installed_at(workspace: Workspace, client: str, server: list[str]) -> int:
     """When `init` last wrote a client's hooks, in milliseconds; 0 when that is not known."""
-    parts = modules()[client].parts(workspace, server)
+    parts = parts_of(workspace, [client], server)[client]
     return max((files.kept_at(workspace, part.path) for part in parts), default=0)
 
 
 def version_of(client: str) -> str:
     """The version of the client that would be started, by the files it came in. The client itself is not
     run: some call home when they are."""
-    program = shutil.which(modules()[client].PROGRAM)
+    program = shutil.which(CLIENTS[client].start[0])
     path = os.path.realpath(program) if program else ""
     while len(path) > 1:
         name = os.path.basename(path)
-        if name[:1].isdecimal() and len(_number(name)) > 2:
+        if name[:1].isdecimal() and len(number_of(name)) > 2:
             return name  # a folder, or the program itself, for each version
         path = os.path.dirname(path)
         try:
@@ -192,7 +190,3 @@ def version_of(client: str) -> str:
         except (OSError, ValueError, AttributeError, RecursionError):
             continue
     return ""
-
-
-def _number(version: str) -> list[int]:
-    return [int(part) for part in version.partition("-")[0].split(".") if part.isdecimal()]

@@ -34,7 +34,7 @@ from holdfast.kernel.patterns import DOTALL, compile_later
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any, Literal, NotRequired, Protocol, TypedDict
 
     Kind = Literal[
@@ -88,6 +88,8 @@ if TYPE_CHECKING:
         seen: list[str]
         unknown: int
         cwd: NotRequired[str]
+
+    Parse = Callable[[dict[str, Any], ReaderState, list["SessionEvent"]], None]
 
     class Transcript(Protocol):
         """A client's transcript module. So many bytes of the end of a file are read whole; what
@@ -268,9 +270,12 @@ def read_line(
     return records
 
 
-def keep_lasting(found: Iterable[SessionEvent], events: list[SessionEvent]) -> None:
-    """Of the events of a line, keep what matters for a whole session; of other tool calls only that
-    there was one."""
+def skim_decoded(parse: Parse, line: bytes, state: ReaderState, events: list[SessionEvent]) -> None:
+    """Decode a line and keep what matters for a whole session; of other tool calls only that there was
+    one."""
+    found: list[SessionEvent] = []
+    for record in decode(line):
+        parse(record, state, found)
     for event in found:
         if event.kind in LASTING:
             events.append(event)
@@ -360,20 +365,6 @@ def words_of_the_person(text: str) -> str:
     return "" if not text or _NOT_THE_PERSON.match(text) else text
 
 
-def replacement_of(
-    old: Any, new: Any, *, everywhere: bool = False, with_break: bool = False
-) -> Replacement:
-    """What an edit says in its own fields; without an old text it gives the whole file."""
-    found: Replacement = {"new": text_of(new)}
-    if text_of(old):
-        found["old"] = old
-    if everywhere:
-        found["everywhere"] = True
-    if with_break and not found["new"]:
-        found["with_break"] = True
-    return found
-
-
 def request_under_way(asked: Sequence[str]) -> str:
     """The last request that says what to do, and is no mere reply; the first one where all are short."""
     whole = [text for text in asked if len(text.strip()) > LONGEST_REPLY]
@@ -388,6 +379,13 @@ def task_of(key: Any, text: Any, state: Any) -> Task:
         "text": text_of(text)[:1000].strip(),
         "state": _STATES.get(word, "open" if word else ""),
     }
+
+
+def note_place(cwd: str, at: str, state: ReaderState, events: list[SessionEvent]) -> None:
+    """Append that the session works in a folder, if it is another one than before."""
+    if cwd and cwd != state.get("cwd"):
+        state["cwd"] = cwd
+        events.append(SessionEvent("place", at=at, path=cwd))
 
 
 def remember(state: ReaderState, id: str, *what: str) -> None:

@@ -9,12 +9,11 @@ part of the same git work tree, or at the root of that work tree.
 from __future__ import annotations
 
 import os
-from itertools import islice
+from itertools import islice, takewhile
 from stat import S_ISREG
 
+from holdfast.clients.lines import MOST_BYTES, object_in, read_piece
 from holdfast.clients.table import NAMES, clients_at_home, part
-from holdfast.kernel import canonical_json
-from holdfast.kernel.canonical_json import table_of, text_of
 from holdfast.kernel.errors import Usage
 
 TYPE_CHECKING = False
@@ -36,7 +35,8 @@ if TYPE_CHECKING:
         cwd: str
 
     class SessionFinder(Protocol):
-        """The module `sessions` of a client."""
+        """The module `sessions` of a client. One that files sessions by folder has `filed_under`, too: the
+        sessions of one folder without a look into the files."""
 
         def sessions(self, place: SessionPlace) -> Iterator[FoundSession]:
             """The sessions that belong to a folder, the newest first."""
@@ -47,10 +47,15 @@ if TYPE_CHECKING:
         def session_at(self, path: str, modified: int) -> FoundSession | None:
             """The session in a file that this client wrote."""
 
+        def find(self, session: str) -> list[Source]:
+            """The files of one session, whatever folder it worked in: its own, then its subagents'."""
+
+        def of_path(self, path: str) -> list[Source]:
+            """The same, by the session's own file."""
+
 
 # A home with more files than this is looked through in part.
 MOST_FILES = 100_000
-FIRST_BYTES, MOST_BYTES = 4096, 1 << 20
 # So many sessions of each client are looked for; a longer list does not help.
 ENOUGH = 50
 _SQLITE = b"SQLite format 3\0"
@@ -100,6 +105,10 @@ def found_session(
     return {"client": client, "session": session, "path": path, "modified": modified, "cwd": cwd}
 
 
+def source_of(client: ClientName, session: str, path: str, agent: str = "") -> Source:
+    return {"client": client, "session": session, "path": path, "agent": agent}
+
+
 def entries_of(folder: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
@@ -108,18 +117,36 @@ def entries_of(folder: str) -> list[os.DirEntry[str]]:
         return []
 
 
-def newest_first(entries: Iterable[os.DirEntry[str]]) -> list[tuple[int, str]]:
+def paths_matching(folder: str, pattern: str, *, last_first: bool = False) -> Iterator[str]:
+    """The paths below a folder that match `a*/b*.json`: in each name one `*` stands for any letters.
+    Only the folders that are needed are listed."""
+    name, _, below = pattern.partition("/")
+    begin, star, end = name.partition("*")
+    paths = [os.path.join(folder, name)]
+    if star:
+        entries = entries_of(folder)
+        paths = [
+            entry.path
+            for entry in entries
+            if entry.name.startswith(begin) and entry.name.endswith(end)
+        ]
+    for path in reversed(paths) if last_first else paths:
+        if below:
+            yield from paths_matching(path, below, last_first=last_first)
+        else:
+            yield path
+
+
+def newest_first(paths: Iterable[str]) -> list[tuple[int, str]]:
     """Regular files with their times in milliseconds; links are followed."""
     found = []
-    for place, entry in enumerate(entries):
-        if place >= MOST_FILES:
-            break
+    for path in islice(paths, MOST_FILES):
         try:
-            about = entry.stat()
+            about = os.stat(path)
         except OSError:
             continue
-        if S_ISREG(about.st_mode) and about.st_size:
-            found.append((about.st_mtime_ns // 1_000_000, entry.path))
+        if S_ISREG(about.st_mode):
+            found.append((about.st_mtime_ns // 1_000_000, path))
     return sorted(found, reverse=True)
 
 
@@ -128,46 +155,6 @@ def modified_at(path: str) -> int:
         return os.stat(path).st_mtime_ns // 1_000_000
     except OSError:
         return 0
-
-
-def head_of(path: str, size: int = 16 * FIRST_BYTES) -> bytes:
-    """The first bytes of a regular file; nothing of anything else, and never a wait."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except (OSError, ValueError):
-        return b""
-    try:
-        if not S_ISREG(os.fstat(descriptor).st_mode):
-            return b""
-        return os.pread(descriptor, size, 0)
-    except OSError:
-        return b""
-    finally:
-        os.close(descriptor)
-
-
-def first_line(path: str) -> str:
-    """A file of one line, without the blanks around it."""
-    return head_of(path, FIRST_BYTES).decode("utf-8", "replace").strip()
-
-
-def object_in(line: bytes) -> dict[str, Any]:
-    if not line.lstrip().startswith(b"{"):
-        return {}
-    try:
-        return table_of(canonical_json.loads(line.decode()))
-    except (ValueError, RecursionError):
-        return {}
-
-
-def json_text(raw: bytes) -> str:
-    """The text that the inside of a JSON string stands for."""
-    if b"\\" not in raw:
-        return raw.decode("utf-8", "replace")
-    try:
-        return text_of(canonical_json.loads(f'"{raw.decode()}"'))
-    except ValueError:
-        return ""
 
 
 # Sessions
@@ -189,12 +176,36 @@ def sessions_in(folder: str, *, enough: int = ENOUGH) -> list[FoundSession]:
     return sorted(found, key=lambda each: (-each["modified"], each["client"], each["session"]))
 
 
+def begun_in(folder: str, client: str) -> Iterator[FoundSession]:
+    """The sessions that began in this very folder, the newest first."""
+    finder: Any = finder_of(client)
+    if hasattr(finder, "filed_under"):
+        filed: Iterator[FoundSession] = finder.filed_under(folder)
+        return filed
+    return (one for one in finder.sessions(SessionPlace(folder)) if one["cwd"] == folder)
+
+
+def newest_files(folder: str, client: str) -> list[Source]:
+    """The files of the session that began in this very folder and was written to last."""
+    newest = next(begun_in(folder, client), None)
+    return finder_of(client).find(newest["session"]) if newest else []
+
+
+def sessions_since(folder: str, instant: int) -> list[str]:
+    """The sessions that began in this very folder and wrote something at an instant or after it."""
+    return [
+        session["session"]
+        for client in clients_at_home()
+        for session in takewhile(lambda one: one["modified"] >= instant, begun_in(folder, client))
+    ]
+
+
 def files_of(session: str) -> list[Source]:
     """The files of a session wherever it worked, its own first."""
     if "/" in session or ".." in session or not session.isprintable():
         raise Usage(f"{session!r:.60} is no session's id.")
     for client in clients_at_home():
-        found: list[Source] = part(client, "usage").find(session)
+        found = finder_of(client).find(session)
         if found:
             return found
     return []
@@ -211,7 +222,7 @@ def session_at(path: str) -> FoundSession | None:
 
 def identify(path: str) -> ClientName | Literal[""]:
     """Which client wrote a transcript, by its content; empty when that cannot be told."""
-    head = head_of(path, MOST_BYTES)
+    head = read_piece(path, MOST_BYTES)
     if head.startswith(_SQLITE):
         return "opencode" if finder_of("opencode").session_at(path, 0) else ""
     for line in head.split(b"\n")[:50]:

@@ -166,18 +166,28 @@ def paths_of(tool: str, given: object) -> list[str]:
     ]
 
 
-def common(name: str, means: Means, payload: dict[str, Any]) -> HookEvent:
-    """The fields that Claude Code named, and that others took over from it."""
-    event = HookEvent(name, means)
-    event.session = text_of(payload, "session_id")
+def read_event(events: dict[str, Means], name: str, payload: dict[str, Any]) -> HookEvent:
+    """An event with the fields that Claude Code named and others took over from it, some of them in
+    other letters; `events` is the client's table."""
+    event = HookEvent(name, events.get(name, "unknown"))
+    event.session = text_of(payload, "session_id") or text_of(payload, "sessionId")
     event.folder = text_of(payload, "cwd")
     event.source = text_of(payload, "source") or text_of(payload, "reason")
     event.prompt = text_of(payload, "prompt")
-    event.transcript = text_of(payload, "transcript_path")
-    event.tool = text_of(payload, "tool_name")
-    event.command = command_of(payload.get("tool_input"))
-    event.paths = paths_of(event.tool, payload.get("tool_input"))
+    event.transcript = text_of(payload, "transcript_path") or text_of(payload, "transcriptPath")
+    event.tool = _tool_of(payload)
+    event.command = command_of(_input_of(payload))
+    event.paths = paths_of(event.tool, _input_of(payload))
+    _note_question(event, payload)
     return event
+
+
+def _tool_of(payload: dict[str, Any]) -> str:
+    return text_of(payload, "tool_name") or text_of(payload, "toolName")
+
+
+def _input_of(payload: dict[str, Any]) -> object:
+    return payload.get("tool_input") or payload.get("toolInput")
 
 
 # Claude Code's answers, which other clients took over from it
@@ -259,37 +269,32 @@ QUESTION_TOOLS = ("AskUserQuestion", "ask_user_question", "ask_user", "request_u
 _LIMITS = ("rate_limit", "usage_limit", "billing_error")
 
 
-def note_question(event: HookEvent, payload: dict[str, Any]) -> None:
+def _note_question(event: HookEvent, payload: dict[str, Any]) -> None:
     """Put what a client asks its person into an event; one that asks nothing means nothing."""
     if event.means == "tool" and event.tool in QUESTION_TOOLS:
-        given = payload.get("tool_input") or payload.get("toolInput")
-        event.asks = one_line(_permission(event.tool, given))
+        event.asks = one_line(_permission(event.tool, _input_of(payload)))
     if event.means != "waits":
         return
     event.is_limit = event.name == "StopFailure" and text_of(payload, "error") in _LIMITS
-    event.asks = asked_of(event.name, payload)
+    event.asks = one_line(_asked_of(event.name, payload))
     if not event.asks:
         event.means = "nothing"
 
 
-def asked_of(name: str, payload: dict[str, Any]) -> str:
-    """What a person is asked for in the client, in one line; empty where nothing waits for a person."""
+def _asked_of(name: str, payload: dict[str, Any]) -> str:
+    """What a person is asked for in the client; empty where nothing waits for a person."""
     if name == "PermissionRequest":
-        tool = text_of(payload, "tool_name") or text_of(payload, "toolName")
-        asked = _permission(tool, payload.get("tool_input") or payload.get("toolInput"))
-    elif name == "Notification":
+        return _permission(_tool_of(payload), _input_of(payload))
+    if name == "Notification":
         is_question = text_of(payload, "notification_type") in _NOTICES
-        asked = text_of(payload, "message") if is_question else ""
-    elif name == "Elicitation":
-        asked = text_of(payload, "message") or "A server asks for an input."
-    elif name == "StopFailure":
+        return text_of(payload, "message") if is_question else ""
+    if name == "Elicitation":
+        return text_of(payload, "message") or "A server asks for an input."
+    if name == "StopFailure":
         error, said = text_of(payload, "error"), text_of(payload, "last_assistant_message")
         asked = said or error or "no reason was given"
-        if error not in _LIMITS:
-            asked = f"An error ended the turn: {asked}"
-    else:
-        asked = ""
-    return one_line(asked)
+        return asked if error in _LIMITS else f"An error ended the turn: {asked}"
+    return ""
 
 
 def one_line(text: str) -> str:

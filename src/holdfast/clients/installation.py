@@ -12,7 +12,7 @@ import shutil
 
 from holdfast.clients import launcher
 from holdfast.clients.settings import files
-from holdfast.clients.table import NAMES, part
+from holdfast.clients.table import CLIENTS, NAMES, part, settings_home_of
 from holdfast.kernel import git_exclude
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.trust import WORKSPACES
@@ -22,11 +22,25 @@ from holdfast.processes.distribution import install_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any, TypedDict
+    from collections.abc import Callable, Collection, Iterable
+    from typing import Protocol, TypedDict
 
     from holdfast.clients.settings.files import Part, SettingsChange, Status
     from holdfast.kernel.workspace import Workspace
+
+    class Installer(Protocol):
+        """The module `install` of a client. If the client's row has a `review`, the module has
+        `is_reviewed(workspace)`, too."""
+
+        # The events that our hooks are for; a dict has the time that the client may wait, in its own unit.
+        EVENTS: Collection[str]
+
+        def parts(self, workspace: Workspace, server: list[str]) -> list[Part]:
+            """The files of the client's row, and what of them is ours. `server` says how our MCP server is
+            started (nothing: it cannot be)."""
+
+        def notes(self, workspace: Workspace) -> list[str]:
+            """What the client's user has to know."""
 
     class FileDone(TypedDict):
         """What `init` or `uninstall` did to one file. `deleted`: holdfast made it, and nothing is left."""
@@ -56,13 +70,9 @@ if TYPE_CHECKING:
         because: str
 
 
-CLIENTS = NAMES
-_MODULES: dict[str, Any] = {name: part(name, "install") for name in CLIENTS}
-
-
-def modules() -> dict[str, Any]:
-    """Each client's own part of the installation."""
-    return _MODULES
+def installer_of(client: str) -> Installer:
+    found: Installer = part(client, "install")
+    return found
 
 
 def server() -> list[str]:
@@ -77,10 +87,10 @@ def _no_server() -> str:
 def detect() -> list[FoundClient]:
     """Which clients this user has."""
     found: list[FoundClient] = []
-    for name, module in _MODULES.items():
-        program, home = shutil.which(module.PROGRAM), module.home()
+    for client in NAMES:
+        program, home = shutil.which(CLIENTS[client].start[0]), settings_home_of(client)
         because = program or (home if os.path.isdir(home) else "")
-        found.append({"client": name, "because": because})
+        found.append({"client": client, "because": because})
     return found
 
 
@@ -111,7 +121,7 @@ def install(
                     *(note for change in ours for note in change["notes"]),
                     *(note for change in ours for note in _seen_by_git(workspace, change)),
                     *(hidden if place == 0 else []),
-                    *_MODULES[client].notes(workspace),
+                    *installer_of(client).notes(workspace),
                     *([] if server else [_no_server()]),
                 ],
             }
@@ -178,18 +188,11 @@ def _settings_with_ours(workspace: Workspace) -> list[str]:
     return [
         os.path.realpath(part.path)
         for root in worktrees(workspace)
-        for ours in parts_of(workspace.at(root), CLIENTS, ["holdfast"]).values()
+        for ours in parts_of(workspace.at(root), NAMES, ["holdfast"]).values()
         for part in ours
-        if _has_ours(part)
+        # `doctor` names what cannot be read.
+        if files.has_ours(part, if_unreadable=False)
     ]
-
-
-def _has_ours(part: Part) -> bool:
-    try:
-        text = files.read(os.path.realpath(part.path))
-        return text is not None and part.has_ours(text)
-    except HoldfastError:
-        return False  # `doctor` names what cannot be read
 
 
 def hide_from_git(workspace: Workspace) -> list[str]:
@@ -236,7 +239,7 @@ def parts_of(
     workspace: Workspace, clients: Iterable[str], server: list[str]
 ) -> dict[str, list[Part]]:
     """The files of each client, with what we want of them."""
-    return {client: _MODULES[client].parts(workspace, server) for client in clients}
+    return {client: installer_of(client).parts(workspace, server) for client in clients}
 
 
 def _change(

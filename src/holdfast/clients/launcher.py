@@ -110,7 +110,7 @@ def keep_current() -> None:
     if not folder:
         return
     try:
-        if _number(__version__) > _number(os.environ.get(VERSION_VARIABLE, "")):
+        if number_of(__version__) > number_of(os.environ.get(VERSION_VARIABLE, "")):
             _write(os.path.join(folder, NAME), text(folder), 0o755)
         known = _read(os.path.join(folder, PYTHON))
         if known != installation() and not is_usable(known):
@@ -166,13 +166,13 @@ def programs(written: str) -> list[str]:
 def is_usable(written: str) -> bool:
     """Whether an installation is still there, and of this version or a newer one."""
     first, found = written.partition("\n")[0], programs(written)
-    is_old = _number(first.rpartition(" ")[2]) < _number(__version__)
+    is_old = number_of(first.rpartition(" ")[2]) < number_of(__version__)
     return len(found) == 2 and not is_old and all(os.path.exists(each) for each in found)
 
 
 def is_newer(written: str) -> bool:
     """Whether an installation is still there, and of a newer version than this one."""
-    is_other = _number(written.partition("\n")[0].rpartition(" ")[2]) > _number(__version__)
+    is_other = number_of(written.partition("\n")[0].rpartition(" ")[2]) > number_of(__version__)
     return is_other and is_usable(written)
 
 
@@ -239,5 +239,6 @@ def _read(place: str) -> str:
         return ""
 
 
-def _number(version: str) -> list[int]:
-    return [int(part) for part in version.split(".") if part.isdecimal()]
+def number_of(version: str) -> list[int]:
+    """A version as numbers that can be compared."""
+    return [int(part) for part in version.partition("-")[0].split(".") if part.isdecimal()]

@@ -6,9 +6,7 @@ without a date and a zone. `read_reset` understands all of them; without a zone 
 
 from __future__ import annotations
 
-import os
-
-from holdfast.clients.discovery import object_in
+from holdfast.clients.lines import object_in, read_piece, size_of
 from holdfast.clients.table import CLIENTS, part
 from holdfast.kernel import clock
 from holdfast.kernel.patterns import IGNORECASE, compile_later
@@ -131,16 +129,6 @@ def _told_before(usage: Any, records: list[dict[str, Any]]) -> int:
 
 
 def _last_lines(path: str) -> list[bytes]:
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except (OSError, ValueError):
-        return []
-    try:
-        size = os.fstat(descriptor).st_size
-        content = os.pread(descriptor, TAIL, max(0, size - TAIL))
-    except OSError:
-        return []
-    finally:
-        os.close(descriptor)
-    lines = content.split(b"\n")
-    return lines[1:] if size > TAIL else lines
+    start = max(0, size_of(path) - TAIL)
+    lines = read_piece(path, TAIL, start).split(b"\n")
+    return lines[1:] if start else lines

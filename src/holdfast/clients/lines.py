@@ -1,4 +1,4 @@
-"""The lines that a file got since it was last read, whatever was done to the file meanwhile.
+"""Reading a transcript's file: its beginning, and the lines that it got since it was last read.
 
 A mark remembers which file it was, up to which byte whole lines were read, and a digest of the last
 bytes before that. A file that shrank, was replaced or whose bytes differ there is read from its
@@ -11,7 +11,9 @@ import os
 from stat import S_ISREG
 
 from holdfast.kernel import canonical_json
+from holdfast.kernel.canonical_json import table_of, text_of
 from holdfast.kernel.digest import digest
+from holdfast.kernel.plain_file import read_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,8 +36,8 @@ LONGEST_LINE = 32 << 20
 TAIL = 4096
 # A larger file of one object is none of a client's.
 LARGEST_FILE = 32 << 20
-# Codex puts its instructions into the first line: tens of kilobytes.
-FIRST_PIECE = 64 * 1024
+# How much of a file's beginning is read to tell whose it is, at first and at most.
+FIRST_BYTES, MOST_BYTES = 4096, 1 << 20
 
 
 class Unread(Exception):
@@ -124,44 +126,62 @@ class NewLines:
         }
 
 
-def first_record(path: str) -> dict[str, Any]:
-    """The object on a file's first line; empty when there is none or it cannot be read."""
+def read_piece(path: str, size: int, start: int = 0) -> bytes:
+    """So many bytes of a regular file; nothing of anything else, and never a wait."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except OSError:
-        return {}
-    try:
-        line = b""
-        while b"\n" not in line and len(line) < CHUNK:
-            piece = os.read(descriptor, FIRST_PIECE)
-            if not piece:
-                break
-            line += piece
-        value = canonical_json.loads(line.partition(b"\n")[0].decode())
     except (OSError, ValueError):
-        return {}
+        return b""
+    try:
+        if not S_ISREG(os.fstat(descriptor).st_mode):
+            return b""
+        return os.pread(descriptor, size, start)
+    except OSError:
+        return b""
     finally:
         os.close(descriptor)
-    return value if isinstance(value, dict) else {}
+
+
+def first_line(path: str) -> str:
+    """A file of one line, without the blanks around it."""
+    return read_piece(path, FIRST_BYTES).decode("utf-8", "replace").strip()
+
+
+def first_record(path: str) -> dict[str, Any]:
+    """The object on a file's first line; empty when there is none or it cannot be read."""
+    head = read_piece(path, 16 * FIRST_BYTES)
+    if b"\n" not in head:
+        # Codex puts its instructions into the first line: tens of kilobytes and more.
+        head = read_piece(path, MOST_BYTES)
+    return object_in(head.partition(b"\n")[0])
+
+
+def object_in(line: bytes) -> dict[str, Any]:
+    """The object on a line; empty when there is none."""
+    if not line.lstrip().startswith(b"{"):
+        return {}
+    try:
+        return table_of(canonical_json.loads(line.decode()))
+    except (ValueError, RecursionError):
+        return {}
+
+
+def json_text(raw: bytes) -> str:
+    """The text that the inside of a JSON string stands for."""
+    if b"\\" not in raw:
+        return raw.decode("utf-8", "replace")
+    try:
+        return text_of(canonical_json.loads(f'"{raw.decode()}"'))
+    except ValueError:
+        return ""
 
 
 def read_object(path: str) -> dict[str, Any]:
     """The object in a JSON file; empty when there is none or it cannot be read."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        return object_in(read_plain(path, LARGEST_FILE))
     except OSError:
         return {}
-    try:
-        found = os.fstat(descriptor)
-        if not S_ISREG(found.st_mode) or found.st_size > LARGEST_FILE:
-            return {}
-        with open(descriptor, "rb", closefd=False) as file:
-            value = canonical_json.loads(file.read(LARGEST_FILE).decode())
-    except (OSError, ValueError):
-        return {}
-    finally:
-        os.close(descriptor)
-    return value if isinstance(value, dict) else {}
 
 
 def size_of(path: str) -> int:

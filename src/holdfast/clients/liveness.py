@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import os
 
-from holdfast.clients import discovery
-from holdfast.clients.lines import read_object
+from holdfast.clients.lines import FIRST_BYTES, MOST_BYTES, first_line, read_object, read_piece
 from holdfast.clients.table import CLIENTS, home_of
 from holdfast.kernel.canonical_json import text_of
 from holdfast.processes import identity
@@ -131,7 +130,7 @@ def _state_of(record: dict[str, Any]) -> Liveness | None:
         here = os.readlink("/proc/self/ns/pid")
     except OSError:
         return "unknown"
-    machine = discovery.first_line("/etc/machine-id")
+    machine = first_line("/etc/machine-id")
     if domain != f"linux:{machine}:{here}":
         return "unknown"
     return "alive" if identity.started(pid) == started else "ended"
@@ -170,7 +169,7 @@ def _from_proc() -> Iterator[ClientProcess]:
     for name in os.listdir(identity.PROC):
         if not name.isdigit():
             continue
-        argv = _words(discovery.head_of(f"{identity.PROC}/{name}/cmdline"))
+        argv = _words(read_piece(f"{identity.PROC}/{name}/cmdline", 16 * FIRST_BYTES))
         client = client_of(argv)
         entry = identity.entry(int(name)) if client else None
         if client is None or entry is None or entry.state in identity.ENDED:
@@ -186,7 +185,7 @@ def _words(line: bytes) -> list[str]:
 
 def _boot_time() -> int:
     """In milliseconds since the epoch; 0 when it is not known."""
-    for line in discovery.head_of(f"{identity.PROC}/stat", discovery.MOST_BYTES).split(b"\n"):
+    for line in read_piece(f"{identity.PROC}/stat", MOST_BYTES).split(b"\n"):
         if line.startswith(b"btime "):
             return int(line[6:]) * 1000
     return 0

@@ -21,8 +21,9 @@ class ClientFacts:
     """What is known of a client before any of its modules is loaded."""
 
     __slots__ = (
-        *("has_nameless_hooks", "home", "home_variable", "name", "package", "project_variable"),
-        *("is_silent_after_compaction", "session_variable", "start", "title"),
+        *("files", "has_nameless_hooks", "home", "home_variable", "name", "oldest", "package"),
+        *("project_variable", "review", "settings_home", "settings_variable"),
+        *("is_silent_after_compaction", "session_variable", "start", "title", "transcript"),
     )
 
     def __init__(
@@ -31,9 +32,15 @@ class ClientFacts:
         title: str,
         *,
         package: str,
+        oldest: str,
+        files: tuple[str, ...],
         home: str,
         home_variable: str = "",
+        settings_home: str = "",
+        settings_variable: str = "",
+        review: str = "",
         start: tuple[str, ...],
+        transcript: str = "",
         session_variable: str = "",
         project_variable: str = "",
         has_nameless_hooks: bool = False,
@@ -43,12 +50,25 @@ class ClientFacts:
         self.title = title
         # The npm package that its program is installed from.
         self.package = package
+        # The first version that runs all of our hooks; docs/how-to/clients.md has the sources.
+        self.oldest = oldest
+        # What `init` writes in a project. A change there is no change of the work.
+        self.files = files
         # The folder in which it keeps what is its own, from the user's home; and the variable that names
         # it instead, or the folder that it is in: `VARIABLE/folder`.
         self.home = home
         self.home_variable = home_variable
+        # The same for its user's settings; empty where they are there, too.
+        self.settings_home = settings_home or home
+        self.settings_variable = settings_variable if settings_home else home_variable
+        # What its user has to do before hooks run. Empty: nothing. Else `install.is_reviewed` tells
+        # whether it was done.
+        self.review = review
         # How to start it for a person; the last word ends with the first prompt.
         self.start = start
+        # What is in the name of a transcript and of its folder, and in no other client's. Empty: all
+        # others are Claude Code's.
+        self.transcript = transcript
         # Where the processes that it starts find the session's id. Empty: it does not say.
         self.session_variable = session_variable
         # Where its hooks find the folder that the session began in: the folder of a payload follows
@@ -66,6 +86,9 @@ _ROWS = (
         "claude",
         "Claude Code",
         package="@anthropic-ai/claude-code",
+        # An older one calls the settings invalid.
+        oldest="2.1.78",
+        files=(".claude/settings.local.json", ".mcp.json"),
         home=".claude",
         home_variable="CLAUDE_CONFIG_DIR",
         # Behind `--` a prompt that begins with a dash is no option.
@@ -77,9 +100,14 @@ _ROWS = (
         "codex",
         "Codex",
         package="@openai/codex",
+        oldest="0.145.0",  # SessionEnd came last
+        files=(".codex/hooks.json", ".codex/config.toml"),
         home=".codex",
         home_variable="CODEX_HOME",
         start=("codex", "--", ""),
+        transcript="/rollout-",
+        review="Start codex in this project, trust the project, type /hooks and review Holdfast's hooks. Do "
+        "so again after each change of them.",
         session_variable="CODEX_SESSION_ID",
         has_nameless_hooks=True,
     ),
@@ -87,9 +115,12 @@ _ROWS = (
         "gemini",
         "Gemini CLI",
         package="@google/gemini-cli",
+        oldest="0.26.0",  # hooks are on without a setting
+        files=(".gemini/settings.json",),
         home=".gemini",
         home_variable="GEMINI_CLI_HOME/.gemini",
         start=("gemini", "--prompt-interactive="),
+        transcript="/chats/session-",
         session_variable="GEMINI_SESSION_ID",
         project_variable="GEMINI_PROJECT_DIR",
     ),
@@ -97,8 +128,14 @@ _ROWS = (
         "opencode",
         "opencode",
         package="opencode-ai",
+        # It tells `shell.env` the session, which came last of what the shim uses.
+        oldest="1.2.7",
+        # The server's entry is in one of the last two.
+        files=(".opencode/plugins/holdfast.js", "opencode.json", "opencode.jsonc"),
         home=".local/share/opencode",
         home_variable="XDG_DATA_HOME/opencode",
+        settings_home=".config/opencode",
+        settings_variable="XDG_CONFIG_HOME/opencode",
         start=("opencode", "--prompt="),
         session_variable="OPENCODE_SESSION_ID",
     ),
@@ -106,8 +143,11 @@ _ROWS = (
         "qwen",
         "Qwen Code",
         package="@qwen-code/qwen-code",
+        oldest="0.24.0",  # seen to run; older ones were not tried
+        files=(".qwen/settings.json",),
         home=".qwen",
         start=("qwen", "--prompt-interactive="),
+        transcript="/chats/",
         session_variable="QWEN_CODE_SESSION_ID",
         project_variable="QWEN_PROJECT_DIR",
     ),
@@ -115,9 +155,14 @@ _ROWS = (
         "copilot",
         "Copilot CLI",
         package="@github/copilot",
+        oldest="1.0.100",  # seen to run; older ones were not tried
+        files=(".github/copilot/settings.local.json", ".github/mcp.json"),
         home=".copilot",
         home_variable="COPILOT_HOME",
         start=("copilot", "--interactive="),
+        transcript="/events.jsonl",
+        review="Start copilot in this folder and trust the folder. `copilot -p` runs hooks in trusted "
+        "folders, and elsewhere with GITHUB_COPILOT_PROMPT_MODE_REPO_HOOKS=true.",
         # The commands of its agent have it, its hooks do not.
         session_variable="COPILOT_AGENT_SESSION_ID",
         project_variable="COPILOT_PROJECT_DIR",
@@ -143,11 +188,19 @@ def titles(last: str = "or") -> str:
 
 def home_of(client: str) -> str:
     """The folder in which a client keeps what is its own."""
-    facts = CLIENTS[client]
-    variable, slash, below = facts.home_variable.partition("/")
+    return _folder(CLIENTS[client].home, CLIENTS[client].home_variable)
+
+
+def settings_home_of(client: str) -> str:
+    """The folder in which a client keeps its user's settings."""
+    return _folder(CLIENTS[client].settings_home, CLIENTS[client].settings_variable)
+
+
+def _folder(below_home: str, variable: str) -> str:
+    variable, slash, below = variable.partition("/")
     named = os.environ.get(variable, "") if variable else ""
     if not named:
-        return os.path.join(os.path.expanduser("~"), facts.home)
+        return os.path.join(os.path.expanduser("~"), below_home)
     return os.path.join(named, below) if slash else named
 
 
@@ -156,6 +209,13 @@ def clients_at_home() -> list[ClientName]:
     # opencode's sessions may be in a file elsewhere.
     elsewhere = ("opencode",) if os.environ.get("OPENCODE_DB") else ()
     return [name for name in NAMES if name in elsewhere or os.path.isdir(home_of(name))]
+
+
+def owner_of(transcript: str) -> ClientName:
+    """Whose a transcript is, by the name that it has in its folder: that needs no look into the file."""
+    ending = "/".join(("", *transcript.split("/")[-2:]))
+    owners = (row.name for row in _ROWS if row.transcript and row.transcript in ending)
+    return next(owners, "claude")
 
 
 def part(client: str, name: PartName) -> Any:

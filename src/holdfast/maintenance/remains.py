@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypedDict
 
 from holdfast.budgets.side_files import METRICS
-from holdfast.clients.installation import CLIENTS, uninstall
+from holdfast.clients.installation import uninstall
 from holdfast.clients.launcher import folder_of_user
+from holdfast.clients.table import NAMES
 from holdfast.fleet.backups import list_copies
 from holdfast.fleet.transfer import pushed_refs
 from holdfast.gates import person
@@ -114,7 +115,7 @@ def remove_everything(workspace: Workspace, *, now: int, dry_run: bool = False) 
     if not dry_run and any(not one["yours"] for one in remains):
         shown = [f"{one['what']}: {one['path']}" for one in remains if not one["yours"]]
         person.require(workspace, PURPOSE, ["This cannot be undone:", *shown], now=now)
-    done = uninstall(workspace, CLIENTS, dry_run=dry_run)
+    done = uninstall(workspace, NAMES, dry_run=dry_run)
     if not dry_run:
         registry.forget(workspace)
         remains = list_remains(workspace)

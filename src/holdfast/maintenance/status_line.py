@@ -66,7 +66,7 @@ def _numbers(workspace: Workspace, payload: Mapping[str, Any], now: int) -> Iter
         yield _level(f"${cost:.2f}{of}", cost, limits, "cost")
     found = Found()
     claude.status_line({**payload}, clock.precise(now), found)
-    held = quotas.still_held(claude.CLIENT, found.quotas, now) if found.quotas else []
+    held = quotas.still_held("claude", found.quotas, now) if found.quotas else []
     nearest = quotas.fullest(held)
     if nearest is None:
         return

@@ -11,13 +11,13 @@ from holdfast.budgets.check import Budget
 from holdfast.budgets.limits import PROJECT_FILE, user_file_path
 from holdfast.budgets.measure import gather
 from holdfast.budgets.rules.thresholds import SHARES, from_millionths, millionths
-from holdfast.clients.claude import usage as claude
-from holdfast.clients.table import NAMES, own_id, part
+from holdfast.clients.discovery import sessions_since
+from holdfast.clients.table import own_id
 from holdfast.kernel import clock, latch
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.views.files import identity_of
 from holdfast.plans.rules.ready import position_of
-from holdfast.session.spending import changed, measured, work_done
+from holdfast.session.spending import measured, work_done
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -97,11 +97,7 @@ class RunSpending:
         self._since = min(self._since, clock.now())
         found = {own} if own else set()
         for folder in self._folders:
-            found.update(claude.since(folder, self._since))
-            for client in NAMES[1:]:
-                sources = part(client, "usage").newest(folder)
-                if sources and changed(sources[0]) >= self._since:
-                    found.add(sources[0]["session"])
+            found.update(sessions_since(folder, self._since))
         for session in found | set(self._sessions):
             try:
                 self._sessions[session] = measured(

@@ -12,10 +12,10 @@ import apsw
 
 from holdfast.clients.claude import usage as claude
 from holdfast.clients.conversation import request_under_way
-from holdfast.clients.discovery import files_of
+from holdfast.clients.discovery import files_of, finder_of, newest_files
 from holdfast.clients.lines import Unread
 from holdfast.clients.opencode import usage as opencode
-from holdfast.clients.table import NAMES, clients_at_home, own_id, part
+from holdfast.clients.table import clients_at_home, own_id, owner_of
 from holdfast.clients.usage import amounts
 from holdfast.clients.usage.model import Found
 from holdfast.clients.usage.reader import key_of, refresh, take
@@ -263,18 +263,14 @@ def sources_of(workspace: Workspace, session: str = "") -> list[Source]:
         return files_of(session)
     known = sessions.unended(workspace)
     candidates = [files_of(known["session"])] if known else []
-    candidates += [part(client, "usage").newest(workspace.root) for client in clients_at_home()]
+    candidates += [newest_files(workspace.root, client) for client in clients_at_home()]
     found = [(changed(sources[0]), sources) for sources in candidates if sources]
     return max(found, key=lambda each: each[0])[1] if found else []
 
 
 def sources_at(path: str) -> list[Source]:
     """The files of the session that a transcript belongs to, its own first."""
-    usage = [part(client, "usage") for client in NAMES]
-    # By its name, which needs no look into the file. Claude Code's are called as their session is.
-    owner = next((one for one in usage if one.is_own(path)), part("claude", "usage"))
-    found: list[Source] = owner.of_path(path)
-    return found
+    return finder_of(owner_of(path)).of_path(path)
 
 
 def fold_events(seen: Any, events: Any) -> Any:
@@ -287,7 +283,7 @@ def fold_events(seen: Any, events: Any) -> Any:
 def changed(source: Source) -> int:
     """When a source was written to last, in milliseconds."""
     try:
-        if source["client"] == opencode.CLIENT:
+        if source["client"] == "opencode":
             return opencode.changed(source)
         return os.stat(source["path"]).st_mtime_ns // 1_000_000
     except (OSError, Unread):
@@ -362,7 +358,7 @@ def note_status_line(workspace: Workspace, payload: Any, *, now: int) -> str:
     if not session or "/" in session:
         raise Usage("This is not what Claude Code gives its status line: it names no session.")
     found.known = 1
-    source: Source = {"client": claude.CLIENT, "session": session, "path": "", "agent": ""}
+    source: Source = {"client": "claude", "session": session, "path": "", "agent": ""}
     with open_tally(workspace.home) as tally:
         if not tally.begin():
             raise StoreAway("usage.db cannot be written to now.", hint="Try again.")

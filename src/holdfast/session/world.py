@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from holdfast.clients.table import CLIENTS
 from holdfast.git.repository import read_head
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
@@ -43,13 +44,10 @@ MOST_FILES = 200
 CONTROL_FILES = (PROGRESS_FILE, STATE_FILE, ".holdfast")
 # What Holdfast itself writes into a work tree: a change there is no change of the work. The journal has it.
 OWN_FILES = (
-    *(".ccc-preferences.yaml", ".notes", "holdfast.toml", ".mcp.json"),
+    *(".ccc-preferences.yaml", ".notes", "holdfast.toml"),
     *(".autopilot/state", ".autopilot/waypoints"),
     *(".autopilot/TRANSPONDER.md", ".autopilot/holding-pattern.md"),
-    *(".claude/settings.local.json", ".codex/hooks.json"),
-    *(".codex/config.toml", ".gemini/settings.json", ".opencode/plugins/holdfast.js"),
-    *("opencode.json", "opencode.jsonc", ".qwen/settings.json"),
-    *(".github/copilot/settings.local.json", ".github/mcp.json"),
+    *(file for facts in CLIENTS.values() for file in facts.files),
 )
 # What git's two letters say of a file.
 UNTRACKED, UNCHANGED = "?", " "

@@ -1,6 +1,6 @@
 """A seventh client: one folder, one row of facts and recordings are enough to pass the suite.
 
-The client is Qwen Code under another name, whose transcripts have a key of their own. What this test does to
+The client is Qwen Code under another name, whose transcripts have a key and a folder of their own. What this test does to
 a copy of the project is what docs/how-to/add-a-client.md says, and nothing else.
 """
 
@@ -14,7 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.clients.table import ClientFacts
+from tests.clients.conformance.test_conformance import MEMBERS
+
 ROOT = Path(__file__).parents[3]
+HOW_TO = (ROOT / "docs/how-to/add-a-client.md").read_text("utf-8")
 LIKE, NEW = "qwen", "toy"
 CONFORMANCE = Path("tests/clients/conformance")
 HOOK_SAMPLES = Path("tests/hooks/samples")
@@ -23,7 +27,7 @@ HOOK_SAMPLES = Path("tests/hooks/samples")
 def renamed(text: str) -> str:
     for form in (str.lower, str.capitalize, str.upper):
         text = text.replace(form(LIKE), form(NEW))
-    return text.replace('"uuid"', '"toyId"')
+    return text.replace('"uuid"', '"toyId"').replace("chats", "dialogs")
 
 
 def add_after(file: Path, pattern: str, *, flags: re.RegexFlag = re.DOTALL) -> None:
@@ -63,9 +67,28 @@ def add_client(project: Path) -> None:
     written = sample.with_name(renamed(sample.name))
     for path in (*folder.glob("*.py"), written):
         path.write_text(renamed(path.read_text()))
-    # The rows of the suite: the session, and what the client reads of an answer.
+    # The rows of the suites: the session, what the client reads of an answer, its files and lengths.
     add_after(project / CONFORMANCE / "cases.py", rf'    "{LIKE}": Case\(.*?\n    \),\n')
     add_after(project / "tests/hooks/world.py", rf'    "{LIKE}": _CLAUDE,\n')
+    add_after(project / "tests/hooks/test_init.py", rf'    "{LIKE}": \[[^\n]*\n')
+    add_after(project / "tests/hooks/test_start.py", rf'    "{LIKE}": lambda[^\n]*\n')
+
+
+def test_the_how_to_names_every_member_and_every_fact() -> None:
+    rows = dict(re.findall(r"^\| `(\w+)\.py` \| (.*)$", HOW_TO, re.MULTILINE))
+    for module, names in MEMBERS.items():
+        assert [name for name in names if f"`{name}`" not in rows[module]] == []
+    assert [name for name in ClientFacts.__slots__ if f"`{name}`" not in HOW_TO] == []
+
+
+def test_the_how_to_names_every_file_that_changes(project: Path) -> None:
+    add_client(project)
+    for path in filter(Path.is_file, project.rglob("*")):
+        name = path.relative_to(project)
+        if not (ROOT / name).exists():
+            assert name.parent.as_posix().replace(NEW, "NAME") in HOW_TO, name
+        elif path.read_bytes() != (ROOT / name).read_bytes():
+            assert name.as_posix() in HOW_TO, name
 
 
 def test_a_seventh_client_is_one_folder_one_row_and_recordings(project: Path) -> None:
@@ -73,7 +96,8 @@ def test_a_seventh_client_is_one_folder_one_row_and_recordings(project: Path) ->
     done = subprocess.run(
         [
             *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"),
-            *("-k", NEW, str(CONFORMANCE / "test_conformance.py")),
+            *("-k", f"{NEW} or count_as_ours", str(CONFORMANCE / "test_conformance.py")),
+            *("tests/hooks/test_init.py", "tests/hooks/test_start.py"),
         ],
         cwd=project,
         env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(project / "src"), "HOME": str(project)},

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from holdfast.clients.conversation import SessionEvent
 from holdfast.clients.lines import Unread
 from holdfast.clients.opencode import transcript as opencode_transcript
+from holdfast.clients.opencode.sessions import Store
 from tests.clients.transcripts.conftest import STORY, Hostile, new_state, sql, told
 from tests.privileges import modes_count
 
@@ -75,7 +76,7 @@ def client(tmp_path: Path) -> Client:
 
 
 def session_in(path: Path) -> str:
-    with opencode_transcript.opened(str(path)) as store:
+    with Store(str(path)) as store:
         return str(store.ask("SELECT id FROM session")[0][0])
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 import pytest
 
-from holdfast.clients.claude import usage as claude
+from holdfast.clients.claude import sessions as claude
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import Workspace, discover
 from holdfast.session import spending

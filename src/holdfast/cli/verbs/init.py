@@ -13,13 +13,13 @@ from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ProgressLine, one_line, safe, style, table
 from holdfast.clients.condition import conditions, hook_runs
 from holdfast.clients.installation import (
-    CLIENTS,
     detect,
     files_beside,
     install,
     server,
     uninstall,
 )
+from holdfast.clients.table import NAMES
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.maintenance import registry
 from holdfast.maintenance.remains import list_remains, remove_everything
@@ -47,7 +47,7 @@ def _client_option(without: str) -> Callable[[Any], Any]:
         "--client",
         "clients",
         multiple=True,
-        type=click.Choice(CLIENTS),
+        type=click.Choice(NAMES),
         help=f"A client; repeatable.  [default: {without}]",
     )
 
@@ -104,7 +104,7 @@ def _remember(call: Call) -> None:
 
 def _detected(wanted: list[str], found: list[FoundClient]) -> Iterator[str]:
     if not wanted:
-        yield f"None of {', '.join(CLIENTS)} was found here."
+        yield f"None of {', '.join(NAMES)} was found here."
         yield "To name one: holdfast init --client claude"
         return
     for one in found:
@@ -166,7 +166,7 @@ def uninstall_command(
         removal = remove_everything(call.workspace, now=call.now, dry_run=dry_run)
         done, removed, left = removal["clients"], removal["removed"], removal["left"]
     else:
-        done = uninstall(call.workspace, list(dict.fromkeys(clients or CLIENTS)), dry_run=dry_run)
+        done = uninstall(call.workspace, list(dict.fromkeys(clients or NAMES)), dry_run=dry_run)
         if not clients and not dry_run:
             with contextlib.suppress(OSError, HoldfastError):  # the page looks whether it is there
                 registry.forget(call.workspace)

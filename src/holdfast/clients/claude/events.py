@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.clients.events import SHARED_EVENTS, common, note_question
+from holdfast.clients.events import SHARED_EVENTS, read_event
 from holdfast.clients.events import answer as answer
 from holdfast.clients.events import length as length
 from holdfast.kernel import clock
@@ -41,7 +41,6 @@ UNWATCHED_AFTER = 2 * clock.MINUTE
 
 def read(name: str, payload: dict[str, Any]) -> HookEvent:
     name, _, word = name.partition(" ")
-    event = common(name, EVENTS.get(name, "unknown"), payload)
-    note_question(event, payload)
+    event = read_event(EVENTS, name, payload)
     event.looks_after = UNWATCHED_AFTER if word == UNWATCHED else 0
     return event

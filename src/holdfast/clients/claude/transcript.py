@@ -15,16 +15,17 @@ from holdfast.clients.conversation import (
     flat,
     is_new,
     new_state,
+    note_place,
     piece,
     recall,
     remember,
-    replacement_of,
     shortened,
     string_in,
     strings_in,
     task_of,
     words_of_the_person,
 )
+from holdfast.clients.tool_calls import call_event, edit_event
 from holdfast.kernel.canonical_json import list_of, table_of, text_of
 from holdfast.kernel.patterns import DOTALL, compile_later
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from holdfast.clients.conversation import Change, ReaderState, Replacement
+    from holdfast.clients.conversation import Change, Kind, ReaderState, Replacement
 
 _SIDECHAIN = (b'"isSidechain":true', b'"isSidechain": true')
 _TELLING = (b'"user"', b'"assistant"', b'"compact_boundary"', b"<task-notification>")
@@ -69,6 +70,14 @@ HEAD = 1600
 # Whether it is a subagent's stands before that.
 MARKED = 400
 _CALL = b'"tool_use"'
+_TOOLS: dict[str, Kind] = {
+    "Bash": "run",
+    **dict.fromkeys(("Edit", "MultiEdit", "Write", "NotebookEdit"), "edit"),
+    "Read": "read",
+    **dict.fromkeys(("Grep", "Glob", "LS"), "search"),
+    "TodoWrite": "tasks",
+    "ExitPlanMode": "plan",
+}
 # Calls of these tools stay important; other calls are only counted.
 _LASTING = compile_later(
     rb'"name": ?"(?:TodoWrite|TaskCreate|TaskUpdate|ExitPlanMode|AskUserQuestion)"'
@@ -165,10 +174,7 @@ def parse(record: dict[str, Any], state: ReaderState, events: list[SessionEvent]
     if record.get("isSidechain") is True:
         return
     at = text_of(record.get("timestamp"))
-    cwd = text_of(record.get("cwd"))
-    if cwd and cwd != state.get("cwd"):
-        state["cwd"] = cwd
-        events.append(SessionEvent("place", at=at, path=cwd))
+    note_place(text_of(record.get("cwd")), at, state, events)
     kind = record.get("type")
     message = table_of(record.get("message"))
     if kind == "user":
@@ -241,7 +247,7 @@ def _result(
     outcome = None if running or text.startswith("<tool_use_error>Cancelled") else failed
     # A cell of a notebook: where it stands in the file, only the whole file after it tells.
     whole = text_of(table_of(details).get("updated_file"))
-    exact = [replacement_of("", whole)] if whole else []
+    exact: list[Replacement] = [{"new": whole}] if whole else []
     events.append(SessionEvent("result", at=at, id=id, text=text, failed=outcome, exact=exact))
 
 
@@ -297,38 +303,16 @@ def _call(
     state: ReaderState,
     events: list[SessionEvent],
 ) -> None:
-    path = text_of(given.get("file_path")) or text_of(given.get("notebook_path"))
-    if tool == "Bash":
-        command = shortened(text_of(given.get("command")), LONGEST_OUTPUT)
-        events.append(SessionEvent("run", at=at, id=id, text=command))
-    elif tool in ("Edit", "MultiEdit", "Write", "NotebookEdit"):
+    kind = _TOOLS.get(tool)
+    if kind == "edit":
         change: Change = "created" if tool == "Write" else "edited"
-        exact = _exact(tool, given)
-        text = _changed(given)
-        events.append(
-            SessionEvent("edit", at=at, id=id, path=path, text=text, change=change, exact=exact)
-        )
-    elif tool == "Read":
-        events.append(SessionEvent("read", at=at, id=id, path=path))
-    elif tool in ("Grep", "Glob", "LS"):
-        where = text_of(given.get("path"))
-        pattern = text_of(given.get("pattern"))[:1000]
-        events.append(SessionEvent("search", at=at, id=id, text=pattern, path=where))
-    elif tool == "TodoWrite":
-        tasks = [
-            task_of(number, todo.get("content"), todo.get("status"))
-            for number, todo in enumerate(list_of(given.get("todos"))[:200], 1)
-            if isinstance(todo, dict)
-        ]
-        events.append(SessionEvent("tasks", at=at, id=id, tasks=tasks))
+        events.append(edit_event(given, id=id, at=at, change=change, with_break=True))
+    elif kind is not None:
+        events.append(call_event(kind, tool, given, id=id, at=at))
     elif tool == "TaskUpdate":
         task = task_of(given.get("taskId"), given.get("subject"), given.get("status"))
         events.append(SessionEvent("call", at=at, id=id))
         events.append(SessionEvent("task", at=at, tasks=[task]))
-    elif tool == "ExitPlanMode":
-        events.append(
-            SessionEvent("plan", at=at, id=id, text=shortened(text_of(given.get("plan")), 16_000))
-        )
     elif tool in ("Agent", "Task"):
         remember(state, id, "agent")
         what = text_of(given.get("description")) or text_of(given.get("prompt"))
@@ -339,29 +323,3 @@ def _call(
         elif tool == "AskUserQuestion":
             remember(state, id, "question")
         events.append(SessionEvent("call", at=at, id=id, text=f"{tool} {strings_in(given)}"))
-
-
-def _exact(tool: str, given: dict[str, Any]) -> list[Replacement]:
-    """The edit word for word. A cell of a notebook is none: its result has the file."""
-    if tool == "Write":
-        return [replacement_of("", given.get("content"))]
-    if tool == "NotebookEdit":
-        return []
-    return [
-        replacement_of(
-            edit.get("old_string"),
-            edit.get("new_string"),
-            everywhere=edit.get("replace_all") is True,
-            with_break=True,
-        )
-        for edit in map(table_of, list_of(given.get("edits")) or [given])
-    ]
-
-
-def _changed(given: dict[str, Any]) -> str:
-    """Old and new text of an edit, whichever tool made it."""
-    parts = []
-    for edit in [given, *list_of(given.get("edits"))[:50]]:
-        for key in ("old_string", "new_string", "content", "new_source"):
-            parts.append(text_of(table_of(edit).get(key)))
-    return shortened("\n".join(part for part in parts if part), 16_000)

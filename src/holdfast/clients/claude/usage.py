@@ -1,88 +1,36 @@
-"""Claude Code: `~/.claude/projects/<folder>/<session>.jsonl`, one line a content block.
+"""Claude Code: one line a content block.
 
-A message of several blocks stands there several times with the same id. Subagents have files of
-their own beside it. The line `cost-state` is the client's own total with subagents and compactions;
+A message of several blocks stands there several times with the same id. The line `cost-state` is the client's own total with subagents and compactions;
 it comes when the client ends, so what was said after the last one is added to it.
 """
 
 from __future__ import annotations
 
-import os
-
-from holdfast.clients.discovery import entries_of
-from holdfast.clients.table import home_of
-from holdfast.clients.usage.model import count, message, money, new_limit, new_quota
+from holdfast.clients.usage.model import (
+    count,
+    message,
+    money,
+    new_context,
+    new_limit,
+    new_quota,
+)
 from holdfast.kernel.canonical_json import table_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from holdfast.clients.usage.model import Context, Found, Quota, Report, Source, UsageLimit
+    from holdfast.clients.usage.model import Found, Quota, Report, Source, UsageLimit
 
-CLIENT = "claude"
 # A line without any of these says nothing about spending; `"` in a text is written `\"` there.
-_TELLING = (b'"usage":', b'"cost-state"', b'"compact_boundary"', b'"isApiErrorMessage":')
+TELLING = (b'"usage":', b'"cost-state"', b'"compact_boundary"', b'"isApiErrorMessage":')
 _TIME = b'"timestamp":'
 # Answers that the client made up itself, such as an error shown as one.
 SYNTHETIC = "<synthetic>"
 STANDARD = "standard"
+PROVIDER = "anthropic"
 MOST_QUOTAS = 10
 LARGE_WINDOW, LARGE_SUFFIX = 1_000_000, "[1m]"
-
-
-def folder_of(root: str) -> str:
-    """Where the transcripts of sessions in a folder are."""
-    name = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in root)
-    return os.path.join(home_of(CLIENT), "projects", name)
-
-
-def newest(root: str) -> list[Source]:
-    """The transcript in which a session of this folder wrote last, with its subagents."""
-    folder = folder_of(root)
-    found = []
-    for entry in entries_of(folder):
-        if entry.name.endswith(".jsonl") and entry.is_file():
-            found.append((entry.stat().st_mtime_ns, entry.path))
-    return of_path(max(found)[1]) if found else []
-
-
-def since(root: str, instant: int) -> list[str]:
-    """The sessions of this folder that wrote something at an instant or after it."""
-    return [
-        entry.name.removesuffix(".jsonl")
-        for entry in entries_of(folder_of(root))
-        if entry.name.endswith(".jsonl") and entry.stat().st_mtime_ns // 1_000_000 >= instant
-    ]
-
-
-def find(session: str) -> list[Source]:
-    """The files of one session, whatever folder it worked in."""
-    for project in entries_of(os.path.join(home_of(CLIENT), "projects")):
-        path = os.path.join(project.path, f"{session}.jsonl")
-        if os.path.isfile(path):
-            return of_path(path)
-    return []
-
-
-def is_own(path: str) -> bool:
-    """Whether a file is called as this client calls its transcripts."""
-    return False  # any other file is taken for one
-
-
-def of_path(path: str) -> list[Source]:
-    """A session's transcript and those of its subagents."""
-    session = os.path.basename(path).removesuffix(".jsonl")
-    sources: list[Source] = [{"client": CLIENT, "session": session, "path": path, "agent": ""}]
-    for entry in entries_of(os.path.join(os.path.dirname(path), session, "subagents")):
-        if entry.name.startswith("agent-") and entry.name.endswith(".jsonl"):
-            agent = entry.name[len("agent-") : -len(".jsonl")]
-            sources.append({**sources[0], "path": entry.path, "agent": agent})
-    return sources
-
-
-def is_telling(line: bytes) -> bool:
-    return any(word in line for word in _TELLING)
 
 
 def glance(line: bytes, state: dict[str, Any], found: Found) -> None:
@@ -111,7 +59,9 @@ def parse(record: dict[str, Any], source: Source, state: dict[str, Any], found: 
     elif kind == "system" and record.get("subtype") == "compact_boundary" and not source["agent"]:
         after = table_of(record.get("compactMetadata")).get("postTokens")
         if isinstance(after, int):
-            found.context = _context(state, count(after), state.get("model", ""), 0)
+            found.context = new_context(
+                state.get("at", ""), count(after), state.get("model", ""), provider=PROVIDER
+            )
 
 
 def _seen(at: str, state: dict[str, Any], found: Found) -> None:
@@ -136,7 +86,7 @@ def _answer(record: dict[str, Any], source: Source, state: dict[str, Any], found
     # A faster answer has a price of its own, which is on no list here: another model, in effect.
     speed = text_of(table_of(usage).get("speed")) or STANDARD
     priced = model if speed == STANDARD else f"{model} ({speed})"
-    answer = found.messages[id] = message(id, at, priced, provider="anthropic")
+    answer = found.messages[id] = message(id, at, priced, provider=PROVIDER)
     if not isinstance(usage, dict):
         return
     hour = count(table_of(usage.get("cache_creation")).get("ephemeral_1h_input_tokens"))
@@ -149,8 +99,11 @@ def _answer(record: dict[str, Any], source: Source, state: dict[str, Any], found
     if not source["agent"] and not record.get("isSidechain"):
         state["model"] = model
         tokens = sum(answer[name] for name in ("input", "output", "cache_read", "cache_write"))
-        large = text_of(record.get("requestedModel")).endswith(LARGE_SUFFIX)
-        found.context = _context(state, tokens, model, LARGE_WINDOW if large else 0)
+        is_large = text_of(record.get("requestedModel")).endswith(LARGE_SUFFIX)
+        window = LARGE_WINDOW if is_large else 0
+        found.context = new_context(
+            state.get("at", ""), tokens, model, provider=PROVIDER, window=window
+        )
 
 
 def _first_text(said: dict[str, Any]) -> str:
@@ -180,21 +133,11 @@ def _cost_state(record: dict[str, Any], state: dict[str, Any]) -> Report | None:
     }
 
 
-def _context(state: dict[str, Any], tokens: int, model: str, window: int) -> Context:
-    return {
-        "at": state.get("at", ""),
-        "tokens": tokens,
-        "window": window,
-        "model": model,
-        "provider": "anthropic",
-    }
-
-
 def status_line(payload: dict[str, Any], at: str, found: Found) -> str:
     """What Claude Code gives its status line: its own cost, and the only exact window.
 
-    The account's limits stand there, too. Returns the session's id. The percentage is null before the first answer and after a compaction,
-    and says nothing then.
+    The account's limits stand there, too. Returns the session's id. The percentage is null before the
+    first answer and after a compaction, and says nothing then.
     """
     cost = money(table_of(payload.get("cost")).get("total_cost_usd"))
     if cost is not None:
@@ -205,13 +148,8 @@ def status_line(payload: dict[str, Any], at: str, found: Found) -> str:
     size = count(window.get("context_window_size"))
     if size and window.get("current_usage") is not None:
         tokens = count(window.get("total_input_tokens")) + count(window.get("total_output_tokens"))
-        found.context = {
-            "at": at,
-            "tokens": tokens,
-            "window": size,
-            "model": text_of(table_of(payload.get("model")).get("id")),
-            "provider": "anthropic",
-        }
+        model = text_of(table_of(payload.get("model")).get("id"))
+        found.context = new_context(at, tokens, model, provider=PROVIDER, window=size)
     quotas = _quotas(table_of(payload.get("rate_limits")))
     if quotas:
         found.quotas = {"at": at, "quotas": quotas}

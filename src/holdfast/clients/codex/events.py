@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from holdfast.clients.events import SHARED_EVENTS, common, note_question
+from holdfast.clients.events import SHARED_EVENTS, read_event
+from holdfast.clients.events import answer as answer_of_claude
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,15 +27,10 @@ EVENTS: dict[str, Means] = {
 LONGEST_CONTEXT = 9_500
 ALONE = True
 KEEPS_COMMANDS = True
-_WITH_CONTEXT = ("SessionStart", "UserPromptSubmit", "PostToolUse")
-# Here `continue` or `stopReason` makes the whole answer void, and the tool would be used.
-_WITHOUT_HALT = ("PreToolUse", "SessionEnd")
 
 
 def read(name: str, payload: dict[str, Any]) -> HookEvent:
-    event = common(name, EVENTS.get(name, "unknown"), payload)
-    note_question(event, payload)
-    return event
+    return read_event(EVENTS, name, payload)
 
 
 def length(text: str) -> int:
@@ -42,25 +38,10 @@ def length(text: str) -> int:
 
 
 def answer(event: HookEvent, outcome: HookOutcome) -> dict[str, Any]:
-    said: dict[str, Any] = {}
-    if "deny" in outcome:
-        said["hookSpecificOutput"] = {
-            "hookEventName": event.name,
-            "permissionDecision": "deny",
-            "permissionDecisionReason": outcome["deny"],
-        }
-    elif outcome.get("context") and event.name in _WITH_CONTEXT:
-        said["hookSpecificOutput"] = {
-            "hookEventName": event.name,
-            "additionalContext": outcome["context"],
-        }
-    if "prompt" in outcome:
-        said["decision"], said["reason"] = "block", outcome["prompt"]
     if event.name == "SessionEnd":
         return {}
-    if outcome.get("tell"):
-        said["systemMessage"] = outcome["tell"]
-    if "halt" in outcome and event.name not in _WITHOUT_HALT:
-        said["continue"], said["stopReason"] = False, outcome["halt"]
-        said["systemMessage"] = outcome["halt"]
-    return said
+    if event.name == "PreToolUse" and "halt" in outcome:
+        # Here `continue` or `stopReason` makes the whole answer void, and the tool would be used.
+        outcome = outcome.copy()
+        del outcome["halt"]
+    return answer_of_claude(event, outcome)

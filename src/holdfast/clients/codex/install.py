@@ -12,8 +12,14 @@ import os
 import tomllib
 
 from holdfast.clients import launcher
-from holdfast.clients.settings.parts import JsonPart, TomlPart, hook_group
-from holdfast.clients.table import home_of
+from holdfast.clients.settings.parts import (
+    JsonPart,
+    TomlPart,
+    hook_group,
+    server_entry,
+    with_seconds,
+)
+from holdfast.clients.table import CLIENTS, home_of
 from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.workspace import worktrees
 
@@ -22,50 +28,33 @@ if TYPE_CHECKING:
     from holdfast.clients.settings.files import Part
     from holdfast.kernel.workspace import Workspace
 
-PROGRAM = "codex"
-# The first version that knows all of our events: SessionEnd came last.
-OLDEST = "0.145.0"
-# What a user has to do before hooks run.
-REVIEW = (
-    "Start codex in this project, trust the project, type /hooks and review Holdfast's hooks. Do so "
-    "again after each change of them."
-)
-# Event, and the seconds that Codex may wait for us; at a session's end 3 at most.
+HOOKS, SETTINGS = CLIENTS["codex"].files
+# At a session's end Codex waits 3 seconds at most.
 EVENTS = {
-    "SessionStart": 10,
-    "UserPromptSubmit": 10,
-    "PreToolUse": 10,
-    "PostToolUse": 10,
-    "PermissionRequest": 10,
-    "PreCompact": 20,
-    "Stop": 20,
+    **with_seconds(
+        *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PermissionRequest"),
+        *("PreCompact", "Stop"),
+    ),
     "SessionEnd": 3,
 }
-
-
-def home() -> str:
-    return home_of(PROGRAM)
 
 
 def parts(workspace: Workspace, server: list[str]) -> list[Part]:
     # Codex has no form without a shell, and takes the user's own, whichever that is.
     groups = {
-        event: [hook_group(launcher.line(PROGRAM, event), limit)] for event, limit in EVENTS.items()
+        event: [hook_group(launcher.line("codex", event), limit)] for event, limit in EVENTS.items()
     }
-    found: list[Part] = [
-        JsonPart(os.path.join(root, ".codex", "hooks.json"), hooks=groups)
-        for root in _roots(workspace)
-    ]
+    found: list[Part] = [JsonPart(path, hooks=groups) for path in _hook_files(workspace)]
     if server:
-        values = {"command": server[0], "args": server[1:]}
-        path = os.path.join(workspace.root, ".codex", "config.toml")
-        found.append(TomlPart(path, ["mcp_servers", "holdfast"], values))
+        path = os.path.join(workspace.root, SETTINGS)
+        found.append(TomlPart(path, ["mcp_servers", "holdfast"], server_entry(server)))
     return found
 
 
-def _roots(workspace: Workspace) -> list[str]:
-    """The worktrees that need the hooks: this one, and the main one."""
-    return list(dict.fromkeys((workspace.root, _main_worktree(workspace))))
+def _hook_files(workspace: Workspace) -> list[str]:
+    """In the worktrees that need the hooks: this one, and the main one."""
+    roots = dict.fromkeys((workspace.root, _main_worktree(workspace)))
+    return [os.path.join(root, HOOKS) for root in roots]
 
 
 def _main_worktree(workspace: Workspace) -> str:
@@ -76,9 +65,9 @@ def _main_worktree(workspace: Workspace) -> str:
 def is_reviewed(workspace: Workspace) -> bool:
     """Whether the user has reviewed a hook of this project: Codex keeps the digests of those in its
     settings. They are the user's word, and never written by us."""
-    paths = [os.path.join(root, ".codex", "hooks.json") for root in _roots(workspace)]
+    paths = _hook_files(workspace)
     try:
-        text = read_plain(os.path.join(home(), "config.toml")).decode()
+        text = read_plain(os.path.join(home_of("codex"), "config.toml")).decode()
         hooks = tomllib.loads(text).get("hooks")
     except (OSError, ValueError, RecursionError):
         return False
@@ -94,5 +83,5 @@ def notes(workspace: Workspace) -> list[str]:
     )
     return [
         *([shared] if len(worktrees(workspace)) > 1 else []),
-        f"Codex runs no hook before you have reviewed it. {REVIEW}",
+        f"Codex runs no hook before you have reviewed it. {CLIENTS['codex'].review}",
     ]

@@ -17,16 +17,16 @@ from holdfast.clients.conversation import (
     SessionEvent,
     decode,
     flat,
+    note_place,
     piece,
     recall,
     remember,
     shortened,
     string_in,
     strings_in,
-    task_of,
     words_of_the_person,
 )
-from holdfast.clients.patch_text import files_of
+from holdfast.clients.tool_calls import read_patch, tasks_of
 from holdfast.kernel.canonical_json import list_of, table_of, text_of
 from holdfast.kernel.digest import id_of
 from holdfast.kernel.patterns import compile_later
@@ -139,10 +139,7 @@ def parse(record: dict[str, Any], state: ReaderState, events: list[SessionEvent]
     payload = table_of(record.get("payload"))
     sub = payload.get("type")
     if kind in ("session_meta", "turn_context"):
-        cwd = text_of(payload.get("cwd"))
-        if cwd and cwd != state.get("cwd"):
-            state["cwd"] = cwd
-            events.append(SessionEvent("place", at=at, path=cwd))
+        note_place(text_of(payload.get("cwd")), at, state, events)
     elif kind == "compacted":
         events.append(SessionEvent("compact", at=at))
         text = shortened(text_of(payload.get("message")), LONGEST_OUTPUT)
@@ -229,7 +226,7 @@ def _call(
 ) -> None:
     if name in _SHELLS:
         command = _command(given.get("cmd") or given.get("command"))
-        if _PATCH_IN_COMMAND.match(command) and files_of(command):
+        if _PATCH_IN_COMMAND.match(command) and read_patch(command):
             _patch(command, at, id, events)
             return
         folder = text_of(given.get("workdir")) or text_of(given.get("cwd"))
@@ -238,12 +235,7 @@ def _call(
     elif name == "apply_patch":
         _patch(text_of(given.get("input")) or text_of(given.get("patch")), at, id, events)
     elif name == "update_plan":
-        tasks = [
-            task_of(number, step.get("step"), step.get("status"))
-            for number, step in enumerate(list_of(given.get("plan"))[:200], 1)
-            if isinstance(step, dict)
-        ]
-        events.append(SessionEvent("tasks", at=at, id=id, tasks=tasks))
+        events.append(SessionEvent("tasks", at=at, id=id, tasks=tasks_of(given.get("plan"))))
     elif name == "write_stdin":
         # The command went on in the background; its end is the end of the command.
         run = state["pending"].get(f"session:{given.get('session_id')}", [""])[0]
@@ -273,7 +265,7 @@ def _command(value: Any) -> str:
 
 def _patch(text: str, at: str, id: str, events: list[SessionEvent]) -> None:
     """A patch changes several files; the text between two headers belongs to the first."""
-    files = files_of(text)
+    files = read_patch(text)
     for number, file in enumerate(files):
         path, change, origin = file["path"], file["change"], file["origin"]
         if origin:

@@ -5,14 +5,7 @@ It runs the hooks in Claude Code's settings too. `caller_of` finds out who calls
 
 from __future__ import annotations
 
-from holdfast.clients.events import (
-    SHARED_EVENTS,
-    command_of,
-    common,
-    note_question,
-    paths_of,
-    text_of,
-)
+from holdfast.clients.events import SHARED_EVENTS, read_event
 from holdfast.clients.events import answer as answer_of_claude
 from holdfast.clients.events import length as length
 
@@ -42,15 +35,7 @@ KEEPS_COMMANDS = True
 
 
 def read(name: str, payload: dict[str, Any]) -> HookEvent:
-    event = common(name, EVENTS.get(name, "unknown"), payload)
-    # Some payloads have Copilot's own names, whatever the event was registered as.
-    event.session = event.session or text_of(payload, "sessionId")
-    event.transcript = event.transcript or text_of(payload, "transcriptPath")
-    event.tool = event.tool or text_of(payload, "toolName")
-    event.command = event.command or command_of(payload.get("toolInput"))
-    event.paths = event.paths or paths_of(event.tool, payload.get("toolInput"))
-    note_question(event, payload)
-    return event
+    return read_event(EVENTS, name, payload)
 
 
 def answer(event: HookEvent, outcome: HookOutcome) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 
 from holdfast.clients import launcher
-from holdfast.clients.settings.parts import JsonPart, hook_group
-from holdfast.clients.table import home_of
+from holdfast.clients.settings.parts import JsonPart, hook_groups, server_entry, with_seconds
+from holdfast.clients.table import CLIENTS, home_of
 from holdfast.kernel.plain_file import read_plain
 
 TYPE_CHECKING = False
@@ -17,43 +17,19 @@ if TYPE_CHECKING:
     from holdfast.clients.settings.files import Part
     from holdfast.kernel.workspace import Workspace
 
-PROGRAM = "copilot"
-# The version that these hooks were seen to run in; older ones were not tried.
-OLDEST = "1.0.100"
-# What a user has to do before hooks run.
-REVIEW = (
-    "Start copilot in this folder and trust the folder. `copilot -p` runs hooks in trusted folders, and "
-    "elsewhere with GITHUB_COPILOT_PROMPT_MODE_REPO_HOOKS=true."
+SETTINGS, SERVERS = CLIENTS["copilot"].files
+EVENTS = with_seconds(
+    *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PermissionRequest"),
+    *("Notification", "PreCompact", "Stop", "SessionEnd"),
 )
-SETTINGS = os.path.join(".github", "copilot", "settings.local.json")
-SERVERS = os.path.join(".github", "mcp.json")
-# Event, and the seconds that Copilot may wait for us.
-EVENTS = {
-    "SessionStart": 10,
-    "UserPromptSubmit": 10,
-    "PreToolUse": 10,
-    "PostToolUse": 10,
-    "PermissionRequest": 10,
-    "Notification": 10,
-    "PreCompact": 20,
-    "Stop": 20,
-    "SessionEnd": 5,
-}
-
-
-def home() -> str:
-    return home_of(PROGRAM)
 
 
 def parts(workspace: Workspace, server: list[str]) -> list[Part]:
     # Without a matcher: with an empty one Copilot runs no hook of a tool.
-    groups = {
-        event: [hook_group(launcher.sourced_line(PROGRAM, event), limit)]
-        for event, limit in EVENTS.items()
-    }
+    groups = hook_groups("copilot", EVENTS)
     found: list[Part] = [JsonPart(os.path.join(workspace.root, SETTINGS), hooks=groups)]
     if server:
-        entry = {"type": "local", "command": server[0], "args": server[1:], "tools": ["*"]}
+        entry = {"type": "local", **server_entry(server), "tools": ["*"]}
         path = os.path.join(workspace.root, SERVERS)
         found.append(JsonPart(path, members=[(["mcpServers", "holdfast"], entry)]))
     return found
@@ -70,14 +46,15 @@ def is_installed(root: str) -> bool:
 def is_reviewed(workspace: Workspace) -> bool:
     """Whether the user trusts this folder: Copilot keeps those in a file that is its own."""
     try:
-        text = read_plain(os.path.join(home(), "config.json")).decode()
+        text = read_plain(os.path.join(home_of("copilot"), "config.json")).decode()
     except (OSError, UnicodeDecodeError):
         return False
     return f'"{workspace.root}"' in text
 
 
 def notes(workspace: Workspace) -> list[str]:
-    found = [f"Copilot CLI runs no hook before you trust this folder. {REVIEW}"]
+    review = CLIENTS["copilot"].review
+    found = [f"Copilot CLI runs no hook before you trust this folder. {review}"]
     servers = os.path.join(workspace.root, ".mcp.json")
     if os.path.exists(servers) and not _names_us(servers):
         found.append(

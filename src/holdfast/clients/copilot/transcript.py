@@ -10,15 +10,16 @@ from holdfast.clients.conversation import (
     LONGEST_OUTPUT,
     LONGEST_TEXT,
     SessionEvent,
-    decode,
-    keep_lasting,
+    note_place,
     recall,
     remember,
-    replacement_of,
     shortened,
+    skim_decoded,
     task_of,
     words_of_the_person,
 )
+from holdfast.clients.copilot.sessions import is_of_subagent
+from holdfast.clients.tool_calls import call_event, edit_event
 from holdfast.kernel.canonical_json import table_of, text_of
 from holdfast.kernel.patterns import MULTILINE, compile_later
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from holdfast.clients.conversation import Change, ReaderState, Task
+    from holdfast.clients.conversation import Change, Kind, ReaderState, Task
 
     Reader = Callable[[dict[str, Any], str, ReaderState, list[SessionEvent]], None]
 
@@ -36,7 +37,14 @@ _TYPE = compile_later(rb'^\{"type":"([a-z_.A-Z]{1,60})"')
 _SHELL_END = compile_later(r"\n?<shellId: \S+ completed with exit code -?\d+>\s*\Z")
 _TODO = compile_later(r"^\s*[-*] \[([ xX>~-])\] (.+)$", MULTILINE)
 _TODO_STATES = {" ": "pending", "x": "completed", "X": "completed", "-": "cancelled"}
-_SEARCHES = frozenset(("grep", "rg", "glob"))
+_TOOLS: dict[str, Kind] = {
+    **dict.fromkeys(("bash", "powershell"), "run"),
+    **dict.fromkeys(("edit", "create"), "edit"),
+    "view": "read",
+    **dict.fromkeys(("grep", "rg", "glob"), "search"),
+    "update_todo": "tasks",
+    "task": "agent",
+}
 
 
 def _type_of(line: bytes) -> str:
@@ -59,12 +67,8 @@ def peek(line: bytes, state: ReaderState, events: list[SessionEvent]) -> bool:
 
 def skim(line: bytes, state: ReaderState, events: list[SessionEvent]) -> None:
     """Read a line of a long session: only what matters for the whole of it."""
-    if not is_telling(line):
-        return
-    found: list[SessionEvent] = []
-    for record in decode(line):
-        parse(record, state, found)
-    keep_lasting(found, events)
+    if is_telling(line):
+        skim_decoded(parse, line, state, events)
 
 
 def parse(record: dict[str, Any], state: ReaderState, events: list[SessionEvent]) -> None:
@@ -77,16 +81,9 @@ def parse(record: dict[str, Any], state: ReaderState, events: list[SessionEvent]
         reader(data, text_of(record.get("timestamp")), state, events)
 
 
-def is_of_subagent(record: dict[str, Any]) -> bool:
-    data = table_of(record.get("data"))
-    return bool(record.get("agentId") or data.get("agentId") or data.get("parentToolCallId"))
-
-
 def _place(data: dict[str, Any], at: str, state: ReaderState, events: list[SessionEvent]) -> None:
     cwd = text_of(table_of(data.get("context")).get("cwd")) or text_of(data.get("cwd"))
-    if cwd and state.get("cwd") != cwd:
-        state["cwd"] = cwd
-        events.append(SessionEvent("place", at=at, path=cwd))
+    note_place(cwd, at, state, events)
 
 
 def _asked(data: dict[str, Any], at: str, state: ReaderState, events: list[SessionEvent]) -> None:
@@ -112,29 +109,13 @@ def _called(data: dict[str, Any], at: str, state: ReaderState, events: list[Sess
 
 
 def _call(tool: str, args: dict[str, Any], id: str, at: str) -> SessionEvent:
-    import json
-
-    path = text_of(args.get("path")) or text_of(args.get("file_path"))
-    if tool in ("bash", "powershell"):
-        return SessionEvent("run", at=at, id=id, text=text_of(args.get("command")))
-    if tool in ("edit", "create"):
-        old = text_of(args.get("old_str"))
-        new = text_of(args.get("new_str")) or text_of(args.get("file_text"))
-        text = shortened(f"{old}\n{new}" if old else new, LONGEST_TEXT)
+    kind = _TOOLS.get(tool, "call")
+    if kind == "edit":
         change: Change = "created" if tool == "create" else "edited"
-        exact = [replacement_of(old, new)]
-        return SessionEvent("edit", at=at, id=id, path=path, text=text, change=change, exact=exact)
-    if tool == "view":
-        return SessionEvent("read", at=at, id=id, path=path)
-    if tool in _SEARCHES:
-        return SessionEvent("search", at=at, id=id, text=text_of(args.get("pattern")), path=path)
-    if tool == "update_todo":
+        return edit_event(args, id=id, at=at, change=change)
+    if kind == "tasks":
         return SessionEvent("tasks", at=at, id=id, tasks=_todos(text_of(args.get("todos"))))
-    if tool == "task":
-        asked = text_of(args.get("prompt")) or text_of(args.get("description"))
-        return SessionEvent("agent", at=at, id=id, text=asked or tool)
-    said = json.dumps(args, ensure_ascii=False, default=str)
-    return SessionEvent("call", at=at, id=id, text=shortened(f"{tool} {said}", 2000))
+    return call_event(kind, tool, args, id=id, at=at)
 
 
 def _todos(written: str) -> list[Task]:

@@ -5,13 +5,8 @@
 
 from __future__ import annotations
 
-import os
-
-from holdfast.clients.copilot.sessions import FILE, session_at
-from holdfast.clients.copilot.transcript import is_of_subagent
-from holdfast.clients.discovery import entries_of, newest_first
-from holdfast.clients.table import home_of
-from holdfast.clients.usage.model import count, message, new_limit
+from holdfast.clients.copilot.sessions import is_of_subagent
+from holdfast.clients.usage.model import count, message, new_context, new_limit
 from holdfast.kernel.canonical_json import table_of, text_of
 
 TYPE_CHECKING = False
@@ -20,49 +15,7 @@ if TYPE_CHECKING:
 
     from holdfast.clients.usage.model import Found, Source, UsageLimit
 
-CLIENT = "copilot"
-# So many of the newest sessions are looked at for one of this folder.
-LOOK_BACK = 200
-_TELLING = (b'"session.usage_record"', b'"session.error"', b'"session.start"')
-
-
-def newest(root: str) -> list[Source]:
-    """The session of this folder that was written to last."""
-    files = newest_first(
-        entry
-        for session in entries_of(_folder())
-        for entry in entries_of(session.path)
-        if entry.name == FILE
-    )
-    for modified, path in files[:LOOK_BACK]:
-        if session_at(path, modified)["cwd"] == root:
-            return of_path(path)
-    return []
-
-
-def _folder() -> str:
-    return os.path.join(home_of(CLIENT), "session-state")
-
-
-def find(session: str) -> list[Source]:
-    """The file of one session, whatever folder it worked in."""
-    path = os.path.join(_folder(), session, FILE)
-    return of_path(path) if os.path.isfile(path) else []
-
-
-def is_own(path: str) -> bool:
-    """Whether a file is called as this client calls its transcripts."""
-    return os.path.basename(path) == FILE
-
-
-def of_path(path: str) -> list[Source]:
-    session = os.path.basename(os.path.dirname(path))
-    return [{"client": CLIENT, "session": session, "path": path, "agent": ""}]
-
-
-def is_telling(line: bytes) -> bool:
-    head = line[:60]
-    return any(word in head for word in _TELLING)
+TELLING = (b'"session.usage_record"', b'"session.error"', b'"session.start"')
 
 
 def glance(line: bytes, state: dict[str, Any], found: Found) -> None:
@@ -73,11 +26,8 @@ def glance(line: bytes, state: dict[str, Any], found: Found) -> None:
 def parse(record: dict[str, Any], source: Source, state: dict[str, Any], found: Found) -> None:
     """The session's beginning, one answer, or an error."""
     found.known += 1
-    kind, data, at = (
-        record.get("type"),
-        table_of(record.get("data")),
-        text_of(record.get("timestamp")),
-    )
+    kind, at = record.get("type"), text_of(record.get("timestamp"))
+    data = table_of(record.get("data"))
     if kind == "session.start":
         found.started_at = text_of(data.get("startTime")) or at
     elif kind == "session.error":
@@ -87,8 +37,8 @@ def parse(record: dict[str, Any], source: Source, state: dict[str, Any], found: 
 
 
 def _answer(record: dict[str, Any], usage: dict[str, Any], at: str, found: Found) -> None:
-    answer = message(text_of(usage.get("apiCallId")) or text_of(record.get("id")), at, "")
-    answer["model"] = text_of(usage.get("model"))
+    id = text_of(usage.get("apiCallId")) or text_of(record.get("id"))
+    answer = message(id, at, text_of(usage.get("model")))
     asked = count(usage.get("inputTokens"))
     read, written = count(usage.get("cacheReadTokens")), count(usage.get("cacheWriteTokens"))
     # What came from the cache and went to it is part of the input.
@@ -98,13 +48,9 @@ def _answer(record: dict[str, Any], usage: dict[str, Any], at: str, found: Found
     answer["counted"] = True
     found.messages[answer["id"]] = answer
     if not is_of_subagent(record):
-        found.context = {
-            "at": at,
-            "tokens": asked + answer["output"],
-            "window": count(usage.get("maxPromptTokens")),
-            "model": answer["model"],
-            "provider": "",
-        }
+        window = count(usage.get("maxPromptTokens"))
+        tokens = asked + answer["output"]
+        found.context = new_context(at, tokens, answer["model"], window=window)
 
 
 def limit_of(record: dict[str, Any]) -> UsageLimit | bool | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from holdfast.clients.claude import events as claude
 from holdfast.clients.events import answer as answer
 from holdfast.clients.events import length as length
+from holdfast.clients.events import text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,8 +26,7 @@ KEEPS_COMMANDS = True
 
 def read(name: str, payload: dict[str, Any]) -> HookEvent:
     event = claude.read(name, payload)
-    conversation = payload.get("conversation_id")
-    event.session = event.session or (conversation if isinstance(conversation, str) else "")
+    event.session = event.session or text_of(payload, "conversation_id")
     roots = payload.get("workspace_roots")
     if not event.folder and isinstance(roots, list) and roots and isinstance(roots[0], str):
         event.folder = roots[0]

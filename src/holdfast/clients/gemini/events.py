@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.clients.events import common, note_question, one_line, text_of
+from holdfast.clients.events import one_line, read_event, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,8 +34,7 @@ _ADVISORY = ("SessionStart", "SessionEnd", "PreCompress")
 
 
 def read(name: str, payload: dict[str, Any]) -> HookEvent:
-    event = common(name, EVENTS.get(name, "unknown"), payload)
-    note_question(event, payload)
+    event = read_event(EVENTS, name, payload)
     details = payload.get("details")
     if event.asks and isinstance(details, dict):
         event.asks = _permission(details) or event.asks

@@ -1,18 +1,20 @@
-"""Gemini CLI: `~/.gemini/tmp/<project>/chats/session-<time>-<id>.jsonl`."""
+"""Gemini CLI: `~/.gemini/tmp/<project>/chats/session-<time>-<id>.jsonl`.
+
+Subagents are in a folder of the session's name beside it.
+"""
 
 from __future__ import annotations
 
 import os
 
 from holdfast.clients.discovery import (
-    FIRST_BYTES,
-    MOST_BYTES,
     entries_of,
-    first_line,
     found_session,
-    head_of,
     newest_first,
+    paths_matching,
+    source_of,
 )
+from holdfast.clients.lines import FIRST_BYTES, MOST_BYTES, first_line, first_record, read_piece
 from holdfast.clients.table import home_of
 from holdfast.kernel.canonical_json import text_of
 from holdfast.kernel.digest import digest
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from holdfast.clients.discovery import FoundSession, SessionPlace
+    from holdfast.clients.usage.model import Source
 
 _SESSION = compile_later(rb'"sessionId":\s*"([^"\\]{1,200})"')
 _PROJECT = compile_later(rb'"projectHash":\s*"')
@@ -33,7 +36,7 @@ def sessions(place: SessionPlace) -> Iterator[FoundSession]:
     """A folder per project: by a name, with the path in `.project_root`, or by the path's digest."""
     digests = {digest(path.encode()).hex(): path for path in place.spellings}
     roots: dict[str, str] = {}
-    files: list[os.DirEntry[str]] = []
+    files: list[str] = []
     for project in entries_of(os.path.join(home_of("gemini"), "tmp")):
         root = first_line(os.path.join(project.path, ".project_root")) or digests.get(
             project.name, ""
@@ -41,19 +44,32 @@ def sessions(place: SessionPlace) -> Iterator[FoundSession]:
         if root and place.holds(root):
             chats = os.path.join(project.path, "chats")
             roots[chats] = root
-            files += [entry for entry in entries_of(chats) if _is_chat(entry.name)]
+            files += paths_matching(chats, "session-*.json")
+            files += paths_matching(chats, "session-*.jsonl")
     # A session that was taken up again by a newer version is there in both shapes.
-    names = {entry.path for entry in files}
-    newest = newest_first(entry for entry in files if f"{entry.path}l" not in names)
-    for modified, path in newest:
-        match = _SESSION.search(head_of(path, FIRST_BYTES))
+    for modified, path in newest_first(path for path in files if f"{path}l" not in files):
+        match = _SESSION.search(read_piece(path, FIRST_BYTES))
         if match:
             session = match[1].decode("utf-8", "replace")
             yield found_session("gemini", session, path, modified, roots[os.path.dirname(path)])
 
 
-def _is_chat(name: str) -> bool:
-    return name.startswith("session-") and name.endswith((".json", ".jsonl"))
+def find(session: str) -> list[Source]:
+    chats = paths_matching(home_of("gemini"), f"tmp/*/chats/session-*-{session[:8]}.jsonl")
+    return next((of_path(path) for path in chats if _session_of(path) == session), [])
+
+
+def of_path(path: str) -> list[Source]:
+    session = _session_of(path) or os.path.basename(path).removesuffix(".jsonl")
+    agents = [
+        source_of("gemini", session, each, os.path.basename(each).removesuffix(".jsonl"))
+        for each in paths_matching(os.path.join(os.path.dirname(path), session), "*.jsonl")
+    ]
+    return [source_of("gemini", session, path), *agents]
+
+
+def _session_of(path: str) -> str:
+    return text_of(first_record(path).get("sessionId"))
 
 
 def is_writer(record: dict[str, Any]) -> bool:
@@ -66,7 +82,7 @@ def is_whole(head: bytes) -> bool:
 
 
 def session_at(path: str, modified: int) -> FoundSession:
-    match = _SESSION.search(head_of(path, MOST_BYTES))
+    match = _SESSION.search(read_piece(path, MOST_BYTES))
     name = os.path.basename(path).rpartition(".")[0]
     session = match[1].decode("utf-8", "replace") if match else name
     cwd = first_line(os.path.join(os.path.dirname(os.path.dirname(path)), ".project_root"))

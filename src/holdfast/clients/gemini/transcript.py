@@ -15,26 +15,26 @@ from stat import S_ISREG
 
 from holdfast.clients.conversation import (
     LONGEST_OUTPUT,
-    LONGEST_TEXT,
     SessionEvent,
-    decode,
     flat,
     is_new,
-    keep_lasting,
-    replacement_of,
+    note_place,
     shortened,
+    skim_decoded,
     task_of,
     words_of_the_person,
 )
 from holdfast.clients.lines import Unread
+from holdfast.clients.tool_calls import call_event, edit_event
 from holdfast.kernel.canonical_json import list_of, table_of, text_of
 from holdfast.kernel.patterns import MULTILINE, compile_later
+from holdfast.kernel.plain_file import read_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from holdfast.clients.conversation import Change, ReaderState
+    from holdfast.clients.conversation import Change, Kind, ReaderState
 
     class GeminiState(ReaderState, total=False):
         """`newest` is the time of the newest message that was read, `last` the id of the last one
@@ -73,6 +73,15 @@ _SHELL_NOTES = compile_later(
 )
 # Below what the command printed: the end of an output is what is shown of a failure.
 _LAST_EXIT_CODE = compile_later(r"(?<=\S)\n+Exit Code: -?\d+\s*\Z")
+_TOOLS: dict[str, Kind] = {
+    "run_shell_command": "run",
+    **dict.fromkeys(("replace", "write_file", "edit"), "edit"),
+    "read_file": "read",
+    **dict.fromkeys(("grep_search", "search_file_content", "glob", "list_directory"), "search"),
+    "write_todos": "tasks",
+    **dict.fromkeys(("invoke_agent", "codebase_investigator", "delegate_to_agent"), "agent"),
+    "exit_plan_mode": "plan",
+}
 _TRACKED = compile_later(r"(?:Created|Updated) task (\S+?)[:.]")
 _TRACKER_STATES = {"closed": "completed", "blocked": "open"}
 
@@ -89,12 +98,8 @@ def is_quiet(line: bytes) -> bool:
 
 def skim(line: bytes, state: ReaderState, events: list[SessionEvent]) -> None:
     """Read a line of a long session: only what matters for the whole of it."""
-    if not is_telling(line) or peek(line, state, events):
-        return
-    found: list[SessionEvent] = []
-    for record in decode(line):
-        parse(record, state, found)
-    keep_lasting(found, events)
+    if is_telling(line) and not peek(line, state, events):
+        skim_decoded(parse, line, state, events)
 
 
 def peek(line: bytes, state: ReaderState, events: list[SessionEvent]) -> bool:
@@ -132,11 +137,7 @@ def read_whole(path: str, mark: str | None, state: ReaderState, events: list[Ses
     Nothing is read while the file is as `mark` says. `Unread` when there is no such file.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except OSError as error:
-        raise Unread(error.strerror or "unreadable") from error
-    try:
-        found = os.fstat(descriptor)
+        found = os.stat(path)
         if not S_ISREG(found.st_mode):
             raise Unread("is no file")
         identity = f"{found.st_ino}:{found.st_size}:{found.st_mtime_ns}"
@@ -144,12 +145,9 @@ def read_whole(path: str, mark: str | None, state: ReaderState, events: list[Ses
             return identity
         if found.st_size > LARGEST_OBJECT:
             raise Unread("is too large")
-        with open(descriptor, "rb", closefd=False) as file:
-            content = file.read(LARGEST_OBJECT)
+        content = read_plain(path, LARGEST_OBJECT)
     except OSError as error:
         raise Unread(error.strerror or "unreadable") from error
-    finally:
-        os.close(descriptor)
     try:
         record = json.loads(content.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
@@ -214,9 +212,8 @@ def _prompt(
 
 def _folder(folders: Any, at: str, state: ReaderState, events: list[SessionEvent]) -> None:
     first = text_of(next(iter(list_of(folders)), ""))
-    if os.path.isabs(first) and state.get("cwd") != first:
-        state["cwd"] = first
-        events.append(SessionEvent("place", at=at, path=first))
+    if os.path.isabs(first):
+        note_place(first, at, state, events)
 
 
 def _answer(
@@ -238,57 +235,19 @@ def _answer(
 
 def _called(call: dict[str, Any], id: str, at: str, events: list[SessionEvent]) -> None:
     tool, args = text_of(call.get("name")), table_of(call.get("args"))
-    path = _first(args, "file_path", "absolute_path", "path")
-    folder = _first(args, "dir_path", "directory", "path")
-    if tool == "run_shell_command":
-        events.append(
-            SessionEvent("run", at=at, id=id, text=text_of(args.get("command")), path=folder)
-        )
-    elif tool in ("replace", "write_file", "edit"):
-        events.append(_edit(call, args, path, id, at))
-    elif tool == "read_file":
-        events.append(SessionEvent("read", at=at, id=id, path=path))
+    kind = _TOOLS.get(tool, "call")
+    if kind == "edit":
+        shown = table_of(call.get("resultDisplay"))
+        change: Change = "created" if shown.get("isNewFile") is True else "edited"
+        # The arguments may name the file from the project's folder; the display names it in full.
+        path = text_of(shown.get("filePath"))
+        events.append(edit_event(args, id=id, at=at, change=change, path=path))
     elif tool == "read_many_files":
         names = list_of(args.get("include")) or list_of(args.get("paths"))
         for place, each in enumerate(names[:50]):
             events.append(SessionEvent("read", at=at, id=id, path=text_of(each), again=place > 0))
-    elif tool in ("grep_search", "search_file_content", "glob", "list_directory"):
-        pattern = text_of(args.get("pattern"))
-        events.append(SessionEvent("search", at=at, id=id, text=pattern, path=folder))
-    elif tool == "write_todos":
-        events.append(SessionEvent("tasks", at=at, id=id, tasks=_todos(args)))
-    elif tool in ("invoke_agent", "codebase_investigator", "delegate_to_agent"):
-        asked = _first(args, "prompt", "objective", "query", "description")
-        events.append(SessionEvent("agent", at=at, id=id, text=asked or tool))
-    elif tool == "exit_plan_mode":
-        plan = _first(args, "plan", "plan_filename", "plan_path")
-        events.append(SessionEvent("plan", at=at, id=id, text=plan))
     else:
-        said = json.dumps(args, ensure_ascii=False, default=str)
-        events.append(SessionEvent("call", at=at, id=id, text=shortened(f"{tool} {said}", 2000)))
-
-
-def _edit(call: dict[str, Any], args: dict[str, Any], path: str, id: str, at: str) -> SessionEvent:
-    shown = table_of(call.get("resultDisplay"))
-    change: Change = "created" if shown.get("isNewFile") is True else "edited"
-    old = text_of(args.get("old_string"))
-    new = text_of(args.get("new_string")) or text_of(args.get("content"))
-    text = shortened(f"{old}\n{new}" if old else new, LONGEST_TEXT)
-    # The arguments may name the file from the project's folder; the display names it in full.
-    whole = text_of(shown.get("filePath")) or path
-    several = args.get("allow_multiple") is True or args.get("expected_replacements", 1) not in (
-        1,
-        None,
-    )
-    exact = [replacement_of(old, new, everywhere=several)]
-    return SessionEvent("edit", at=at, id=id, path=whole, text=text, change=change, exact=exact)
-
-
-def _todos(args: dict[str, Any]) -> list[Any]:
-    return [
-        task_of(place, table_of(each).get("description"), table_of(each).get("status"))
-        for place, each in enumerate(list_of(args.get("todos"))[:200], 1)
-    ]
+        events.append(call_event(kind, tool, args, id=id, at=at))
 
 
 def _ended(call: dict[str, Any], id: str, at: str, events: list[SessionEvent]) -> None:
@@ -314,7 +273,7 @@ def _ended(call: dict[str, Any], id: str, at: str, events: list[SessionEvent]) -
         state = text_of(args.get("status")) or ("open" if tool.endswith("create_task") else "")
         task = task_of(key, args.get("title"), _TRACKER_STATES.get(state, state))
         events.append(SessionEvent("task", at=at, tasks=[task]))
-    elif tool in ("invoke_agent", "codebase_investigator", "delegate_to_agent"):
+    elif _TOOLS.get(tool) == "agent":
         events.append(SessionEvent("agent_end", at=at, id=id))
 
 
@@ -340,7 +299,3 @@ def _output(call: dict[str, Any]) -> str:
         parts.append(text_of(response.get("output")) or text_of(response.get("error")))
     said = "\n".join(part for part in parts if part)
     return said or text_of(call.get("resultDisplay"))
-
-
-def _first(args: dict[str, Any], *names: str) -> str:
-    return next((args[name] for name in names if text_of(args.get(name))), "")

@@ -1,18 +1,9 @@
-"""Gemini CLI: `~/.gemini/tmp/<project>/chats/session-<time>-<id>.jsonl`.
-
-A message is written anew whenever it changes: the last one with its id counts. Subagents are in a
-folder of the session's name beside it.
-"""
+"""Gemini CLI: a message is written anew whenever it changes, and the last one with its id counts."""
 
 from __future__ import annotations
 
-import os
-
-from holdfast.clients.lines import first_record
-from holdfast.clients.table import home_of
-from holdfast.clients.usage.model import count, message
+from holdfast.clients.usage.model import count, message, new_context
 from holdfast.kernel.canonical_json import table_of, text_of
-from holdfast.kernel.plain_file import read_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,79 +11,9 @@ if TYPE_CHECKING:
 
     from holdfast.clients.usage.model import Found, Source
 
-CLIENT = "gemini"
 # What the client itself reckons with, for every Gemini model, when it decides to compress.
 WINDOW = 1_048_576
-_TELLING = (b'"tokens":', b'"gemini"', b'"startTime":', b'"error"', b'"messages":')
-
-
-def newest(root: str) -> list[Source]:
-    """The chat in which a session of this folder wrote last, with its subagents."""
-    found = []
-    for chats in _chat_folders():
-        if _root_of(os.path.dirname(chats)) == root:
-            found += [(os.stat(path).st_mtime_ns, path) for path in _chats(chats)]
-    return of_path(max(found)[1]) if found else []
-
-
-def find(session: str) -> list[Source]:
-    """The files of one session, whatever folder it worked in."""
-    for chats in _chat_folders():
-        for path in _chats(chats):
-            if path.endswith(f"-{session[:8]}.jsonl") and _session_of(path) == session:
-                return of_path(path)
-    return []
-
-
-def is_own(path: str) -> bool:
-    """Whether a file is called as this client calls its transcripts."""
-    folder, name = os.path.split(path)
-    return name.startswith("session-") and os.path.basename(folder) == "chats"
-
-
-def of_path(path: str) -> list[Source]:
-    session = _session_of(path) or os.path.basename(path).removesuffix(".jsonl")
-    sources: list[Source] = [{"client": CLIENT, "session": session, "path": path, "agent": ""}]
-    for each in _files(os.path.join(os.path.dirname(path), session)):
-        agent = os.path.basename(each).removesuffix(".jsonl")
-        sources.append({**sources[0], "path": each, "agent": agent})
-    return sources
-
-
-def _chat_folders() -> list[str]:
-    projects = os.path.join(home_of(CLIENT), "tmp")
-    try:
-        names = sorted(os.listdir(projects))
-    except OSError:
-        return []
-    return [os.path.join(projects, name, "chats") for name in names]
-
-
-def _root_of(project: str) -> str:
-    try:
-        return read_plain(os.path.join(project, ".project_root")).decode().strip()
-    except (OSError, UnicodeDecodeError):
-        return ""
-
-
-def _chats(folder: str) -> list[str]:
-    return [path for path in _files(folder) if os.path.basename(path).startswith("session-")]
-
-
-def _files(folder: str) -> list[str]:
-    try:
-        names = sorted(os.listdir(folder))
-    except OSError:
-        return []
-    return [os.path.join(folder, name) for name in names if name.endswith(".jsonl")]
-
-
-def _session_of(path: str) -> str:
-    return text_of(first_record(path).get("sessionId"))
-
-
-def is_telling(line: bytes) -> bool:
-    return any(word in line for word in _TELLING)
+TELLING = (b'"tokens":', b'"gemini"', b'"startTime":', b'"error"', b'"messages":')
 
 
 def glance(line: bytes, state: dict[str, Any], found: Found) -> None:
@@ -129,10 +50,6 @@ def _answer(said: dict[str, Any], source: Source, found: Found) -> None:
     answer["cache_read"] = cached
     answer["counted"] = True
     if not source["agent"]:
-        found.context = {
-            "at": at,
-            "tokens": count(tokens.get("total")),
-            "window": WINDOW if model.startswith("gemini") else 0,
-            "model": model,
-            "provider": "google",
-        }
+        window = WINDOW if model.startswith("gemini") else 0
+        total = count(tokens.get("total"))
+        found.context = new_context(at, total, model, provider="google", window=window)

@@ -5,15 +5,9 @@ The names of opencode's own hooks are understood as well, with `input` and `outp
 
 from __future__ import annotations
 
-from holdfast.clients.events import (
-    SHARED_EVENTS,
-    command_of,
-    common,
-    note_question,
-    paths_of,
-    text_of,
-)
+from holdfast.clients.events import SHARED_EVENTS, read_event
 from holdfast.kernel import clock
+from holdfast.kernel.canonical_json import table_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,17 +33,14 @@ KEEPS_COMMANDS = True
 
 
 def read(name: str, payload: dict[str, Any]) -> HookEvent:
-    event = common(name, EVENTS.get(name, "unknown"), payload)
-    given, made = payload.get("input"), payload.get("output")
-    if isinstance(given, dict):
-        event.session = event.session or text_of(given, "sessionID")
-        event.folder = event.folder or text_of(given, "cwd")
-        event.tool = event.tool or text_of(given, "tool")
-        event.command = event.command or command_of(given.get("args"))
-    if isinstance(made, dict):
-        event.command = event.command or command_of(made.get("args"))
-        event.paths = event.paths or paths_of(event.tool, made.get("args"))
-    note_question(event, payload)
+    given, made = table_of(payload.get("input")), table_of(payload.get("output"))
+    asked = {
+        "session_id": given.get("sessionID"),
+        "cwd": given.get("cwd"),
+        "tool_name": given.get("tool"),
+        "tool_input": given.get("args") or made.get("args"),
+    }
+    event = read_event(EVENTS, name, {**asked, **payload})
     event.looks_after = clock.MINUTE
     return event
 
@@ -59,13 +50,9 @@ def length(text: str) -> int:
 
 
 def answer(event: HookEvent, outcome: HookOutcome) -> dict[str, Any]:
-    said: dict[str, Any] = {}
-    if outcome.get("context"):
-        said["context"] = outcome["context"]
-    if "deny" in outcome:
-        said["deny"] = outcome["deny"]
-    if "prompt" in outcome:
-        said["prompt"] = outcome["prompt"]
+    said: dict[str, Any] = {
+        key: text for key, text in outcome.items() if key in ("context", "deny", "prompt") and text
+    }
     if "halt" in outcome:
         # There is no word for it: the tools are denied, and the stop is let through.
         said["context"] = outcome["halt"]

@@ -8,6 +8,7 @@ import os
 from holdfast.clients import launcher
 from holdfast.clients.settings.files import not_settings
 from holdfast.clients.settings.parts import JsonPart, programs_of
+from holdfast.clients.table import CLIENTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,17 +17,12 @@ if TYPE_CHECKING:
     from holdfast.clients.settings.files import Part, Put
     from holdfast.kernel.workspace import Workspace
 
-PROGRAM = "opencode"
-# The first version that tells `shell.env` the session, which came last of what the shim uses.
-OLDEST = "1.2.7"
-# What a user has to do before hooks run.
-REVIEW = ""
 # What its shim tells us of.
 EVENTS = (
     *("SessionStart", "UserPromptSubmit", "PreToolUse", "PreCompact", "Stop", "SessionEnd"),
     *("PermissionRequest", "Answered"),
 )
-PLUGIN = os.path.join(".opencode", "plugins", "holdfast.js")
+PLUGIN, SETTINGS, SETTINGS_WITH_COMMENTS = CLIENTS["opencode"].files
 MARK = "// Holdfast in opencode"
 # The line of the shim that says how to start a hook, wherever holdfast is on the path.
 _BEGIN = "const COMMAND = "
@@ -57,11 +53,6 @@ class WholePart:
 
     def programs(self, text: str) -> list[str]:
         return self._programs(text) if self._mark in text else []
-
-
-def home() -> str:
-    folder = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
-    return os.path.join(folder, "opencode")
 
 
 def parts(workspace: Workspace, server: list[str]) -> list[Part]:
@@ -95,15 +86,10 @@ def _programs(text: str) -> list[str]:
 
 def _settings(workspace: Workspace) -> str:
     """The file that is there, or the plain one."""
-    with_comments = os.path.join(workspace.root, "opencode.jsonc")
+    with_comments = os.path.join(workspace.root, SETTINGS_WITH_COMMENTS)
     if os.path.exists(with_comments):
         return with_comments
-    return os.path.join(workspace.root, "opencode.json")
-
-
-def is_reviewed(workspace: Workspace) -> bool:
-    """Nothing that could be read says that the user has to allow hooks first."""
-    return True
+    return os.path.join(workspace.root, SETTINGS)
 
 
 def notes(workspace: Workspace) -> list[str]:

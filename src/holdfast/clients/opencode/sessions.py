@@ -1,33 +1,42 @@
-"""opencode: all sessions in one database; before 1.2 a file for each."""
+"""opencode: all sessions in one database; before 1.2 a file for each.
+
+The database is opened through SQLite alone: closing a file of a database that this process has open any
+other way drops SQLite's locks on it.
+"""
 
 from __future__ import annotations
 
 import os
+from stat import S_ISREG
+
+import apsw
 
 from holdfast.clients.discovery import (
     MOST_FILES,
-    entries_of,
     found_session,
     newest_first,
+    paths_matching,
+    source_of,
 )
 from holdfast.clients.lines import Unread, read_object
-from holdfast.clients.opencode import transcript
+from holdfast.clients.table import home_of
 from holdfast.kernel.canonical_json import table_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from holdfast.clients.discovery import FoundSession, SessionPlace
+    from holdfast.clients.usage.model import Source
+
+BUSY_MILLISECONDS = 2000
 
 
 def sessions(place: SessionPlace) -> Iterator[FoundSession]:
-    known: set[str] = set()
-    for path in transcript.databases():
-        for session in _in_database(path, place):
-            known.add(session["session"])
-            yield session
+    found = [session for path in databases() for session in _in_database(path, place)]
+    yield from sorted(found, key=lambda one: one["modified"], reverse=True)
+    known = {session["session"] for session in found}
     for session in _in_files(place):
         if session["session"] not in known:
             yield session
@@ -36,7 +45,7 @@ def sessions(place: SessionPlace) -> Iterator[FoundSession]:
 def _in_database(path: str, place: SessionPlace | None) -> Iterator[FoundSession]:
     """The sessions of a database, without those that another session started."""
     try:
-        with transcript.opened(path) as store:
+        with Store(path) as store:
             rows = store.ask(
                 "SELECT id, directory, time_updated FROM session WHERE parent_id IS NULL "
                 "ORDER BY time_updated DESC, id DESC LIMIT ?",
@@ -52,13 +61,7 @@ def _in_database(path: str, place: SessionPlace | None) -> Iterator[FoundSession
 
 def _in_files(place: SessionPlace) -> Iterator[FoundSession]:
     """Before 1.2: `storage/session/<project>/<session>.json`."""
-    storage = os.path.join(transcript.data_folder(), "storage", "session")
-    files = [
-        entry
-        for project in entries_of(storage)
-        for entry in entries_of(project.path)
-        if entry.name.startswith("ses_") and entry.name.endswith(".json")
-    ]
+    files = paths_matching(home_of("opencode"), "storage/session/*/ses_*.json")
     for modified, path in newest_first(files):
         record = read_object(path)
         cwd, id = text_of(record.get("directory")), text_of(record.get("id"))
@@ -66,6 +69,18 @@ def _in_files(place: SessionPlace) -> Iterator[FoundSession]:
             updated = table_of(record.get("time")).get("updated")
             when = updated if isinstance(updated, int) else modified
             yield found_session("opencode", id, path, when, cwd)
+
+
+def find(session: str) -> list[Source]:
+    """One that another session started is part of that one."""
+    for path in databases():
+        try:
+            with Store(path) as store:
+                if store.ask("SELECT id FROM session WHERE id = ?", (session,)):
+                    return [source_of("opencode", session, path)]
+        except Unread:
+            continue
+    return []
 
 
 def is_writer(record: dict[str, Any]) -> bool:
@@ -76,3 +91,96 @@ def is_writer(record: dict[str, Any]) -> bool:
 def session_at(path: str, modified: int) -> FoundSession | None:
     """The newest session in a database."""
     return next(_in_database(path, None), None)
+
+
+# The database
+
+
+def databases() -> list[str]:
+    """Where opencode keeps its sessions; one file for each channel of releases."""
+    named = os.environ.get("OPENCODE_DB", "")
+    folder = home_of("opencode")
+    if named and named != ":memory:":
+        return [os.path.join(folder, named)]
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return []
+    return [
+        os.path.join(folder, name)
+        for name in names
+        if name == "opencode.db" or (name.startswith("opencode-") and name.endswith(".db"))
+    ]
+
+
+class Store:
+    """A database to put questions to, which is only read: no lock hinders the client, and no file beside
+    it is made. `Unread` when it is away, busy or another's.
+
+    A database without a log beside it is read as a file that does not change: to open it in any other
+    way would make the log. With one, SQLite reads both, and the client can go on writing. Where the
+    log cannot be opened, the file alone is read: what is in it is true, though not the newest.
+    """
+
+    def __init__(self, path: str) -> None:
+        _need_file(path)
+        self._address = f"file:{_quoted(os.path.abspath(path))}?mode=ro"
+        self._has_log = _has_log(path)
+        self._connection: apsw.Connection | None = None
+
+    def __enter__(self) -> Store:
+        ways = ("", "&immutable=1") if self._has_log else ("&immutable=1",)
+        problem: apsw.Error | None = None
+        for way in ways:
+            try:
+                self._connect(self._address + way)
+                return self
+            except apsw.Error as error:
+                self.__exit__()
+                problem = error
+        raise Unread(f"cannot be read: {problem}")
+
+    def _connect(self, address: str) -> None:
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        self._connection = apsw.Connection(address, flags=flags)
+        self._connection.set_busy_timeout(BUSY_MILLISECONDS)
+        # A transaction: all answers are of one moment.
+        self._connection.execute("BEGIN")
+        self._connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
+
+    def __exit__(self, *_: object) -> None:
+        if self._connection is not None:
+            self._connection.close(True)
+            self._connection = None
+
+    def ask(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        assert self._connection is not None
+        try:
+            return self._connection.execute(sql, tuple(values)).fetchall()
+        except (apsw.Error, UnicodeDecodeError) as error:
+            raise Unread(f"cannot be read: {error}") from error
+
+
+def _quoted(path: str) -> str:
+    """A path as a URL holds it; by hand, because `urllib` is dear for a session's start."""
+    plain = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-~/"
+    return "".join(chr(one) if one in plain else f"%{one:02X}" for one in os.fsencode(path))
+
+
+def _need_file(path: str) -> None:
+    """SQLite would wait for a pipe to be written to."""
+    try:
+        if not S_ISREG(os.stat(path).st_mode):
+            raise Unread("is no file")
+    except OSError as error:
+        raise Unread(error.strerror or "unreadable") from error
+
+
+def _has_log(path: str) -> bool:
+    try:
+        found = os.stat(f"{path}-wal")
+    except OSError:
+        return False
+    if not S_ISREG(found.st_mode):
+        raise Unread("its log is no file")
+    return found.st_size > 0

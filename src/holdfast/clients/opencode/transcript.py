@@ -3,39 +3,32 @@
 A message is a row of its own, and what was said and done in it are its parts. A part changes until
 its message is complete, so the next look begins with the oldest message that was not. Parts that
 were read whole are told apart by their ids, which grow.
-
-The database is only read: no lock that hinders the client, and no file beside it is made. See
-`rows_of`.
 """
 
 from __future__ import annotations
 
 import os
-from stat import S_ISREG
-
-import apsw
 
 from holdfast.clients.conversation import (
     LONGEST_OUTPUT,
     LONGEST_TEXT,
     SessionEvent,
-    replacement_of,
+    note_place,
     shortened,
-    task_of,
     words_of_the_person,
 )
 from holdfast.clients.lines import Unread, read_object
-from holdfast.clients.patch_text import files_of
-from holdfast.clients.table import home_of
+from holdfast.clients.opencode.sessions import Store
+from holdfast.clients.tool_calls import call_event, edit_event, read_patch
 from holdfast.kernel import clock
 from holdfast.kernel.canonical_json import list_of, table_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
     from typing import Any, TypedDict
 
-    from holdfast.clients.conversation import Change, Kind, ReaderState, Replacement
+    from holdfast.clients.conversation import Change, Kind, ReaderState
 
     class OpencodeMark(TypedDict):
         """How far a session was read: from which message on (time and id) to look again, and what
@@ -54,15 +47,21 @@ if TYPE_CHECKING:
         parts: list[tuple[str, dict[str, Any]]]
 
 
-BUSY_MILLISECONDS = 1000
 # What was told of a part that was not complete: nothing, or that it began. A complete one is done.
 WAITING, BEGUN, DONE = 1, 2, 3
 _ENDED = ("completed", "error")
 _SILENT_PARTS = frozenset(
     ("step-start", "step-finish", "snapshot", "patch", "reasoning", "file", "agent", "retry")
 )
-_SEARCHES = frozenset(("grep", "glob", "list", "codesearch"))
-_EDITS = frozenset(("edit", "write", "multiedit"))
+_TOOLS: dict[str, Kind] = {
+    **dict.fromkeys(("bash", "shell"), "run"),
+    **dict.fromkeys(("edit", "write", "multiedit"), "edit"),
+    "read": "read",
+    **dict.fromkeys(("grep", "glob", "list", "codesearch"), "search"),
+    "todowrite": "tasks",
+    "task": "agent",
+    "plan_exit": "plan",
+}
 _FILE_CHANGES: dict[str, Change] = {"add": "created", "delete": "deleted"}
 _KINDS_OF_CHANGE: dict[Change, str] = {"created": "add", "deleted": "delete", "edited": "update"}
 _SINCE = (
@@ -94,7 +93,7 @@ def read(
         undone = _undone(read_object(path).get("revert"))
         messages = _messages_in_files(path, session, before["message"])
     else:
-        with opened(path) as store:
+        with Store(path) as store:
             undone = _undone_in_database(store, session)
             messages = _messages_in_database(store, session, before["since"], state)
     return _read_messages(messages, before, undone, state, events)
@@ -117,7 +116,8 @@ def _read_messages(
             break
         if data.get("role") == "assistant" and id != first:
             since, first, parts = created, id, {}
-        _place(data, created, state, events)
+        cwd = text_of(table_of(data.get("path")).get("cwd"))
+        note_place(cwd, _time(created), state, events)
         for part_id, part in message["parts"]:
             told = parts.get(part_id, 0)
             if told != DONE:
@@ -129,15 +129,6 @@ def _is_complete(message: dict[str, Any]) -> bool:
     if message.get("role") != "assistant":
         return True
     return bool(table_of(message.get("time")).get("completed")) or bool(message.get("error"))
-
-
-def _place(
-    message: dict[str, Any], created: Any, state: ReaderState, events: list[SessionEvent]
-) -> None:
-    cwd = text_of(table_of(message.get("path")).get("cwd"))
-    if cwd and state.get("cwd") != cwd:
-        state["cwd"] = cwd
-        events.append(SessionEvent("place", at=_time(created), path=cwd))
 
 
 # Parts
@@ -222,59 +213,14 @@ def _called(
     at: str,
     events: list[SessionEvent],
 ) -> None:
-    import json
-
-    path = text_of(given.get("filePath"))
-    folder = text_of(given.get("workdir")) or text_of(given.get("path"))
-    if tool in ("bash", "shell"):
-        events.append(
-            SessionEvent("run", at=at, id=id, text=text_of(given.get("command")), path=folder)
-        )
-    elif tool in _EDITS:
+    kind = _TOOLS.get(tool, "call")
+    if kind == "edit":
         change: Change = "created" if details.get("exists") is False else "edited"
-        text = shortened(_changed(given), LONGEST_TEXT)
-        exact = _exact(tool, given)
-        events.append(
-            SessionEvent("edit", at=at, id=id, path=path, text=text, change=change, exact=exact)
-        )
+        events.append(edit_event(given, id=id, at=at, change=change))
     elif tool in ("apply_patch", "patch"):
         _patch(given, details, id, at, events)
-    elif tool == "read":
-        events.append(SessionEvent("read", at=at, id=id, path=path or folder))
-    elif tool in _SEARCHES:
-        pattern = text_of(given.get("pattern")) or text_of(given.get("query"))
-        events.append(SessionEvent("search", at=at, id=id, text=pattern, path=folder))
-    elif tool == "todowrite":
-        events.append(SessionEvent("tasks", at=at, id=id, tasks=_todos(given)))
-    elif tool == "task":
-        text = text_of(given.get("prompt")) or text_of(given.get("description"))
-        events.append(SessionEvent("agent", at=at, id=id, text=shortened(text, LONGEST_TEXT)))
-    elif tool == "plan_exit":
-        events.append(SessionEvent("plan", at=at, id=id, text=text_of(given.get("plan"))))
     else:
-        said = json.dumps(given, ensure_ascii=False, default=str)
-        events.append(SessionEvent("call", at=at, id=id, text=shortened(f"{tool} {said}", 2000)))
-
-
-def _exact(tool: str, given: dict[str, Any]) -> list[Replacement]:
-    if tool == "write":
-        return [replacement_of("", given.get("content"))]
-    return [
-        replacement_of(
-            each.get("oldString"), each.get("newString"), everywhere=each.get("replaceAll") is True
-        )
-        for each in map(table_of, list_of(given.get("edits")) or [given])
-    ]
-
-
-def _changed(given: dict[str, Any]) -> str:
-    edits = list_of(given.get("edits")) or [given]
-    texts = [
-        text_of(table_of(each).get(name))
-        for each in edits[:100]
-        for name in ("oldString", "newString", "content")
-    ]
-    return "\n".join(text for text in texts if text)
+        events.append(call_event(kind, tool, given, id=id, at=at))
 
 
 def _patch(
@@ -286,7 +232,7 @@ def _patch(
         (text_of(each.get("filePath")), text_of(each.get("type")))
         for each in map(table_of, list_of(details.get("files"))[:200])
     ]
-    told = files_of(text)
+    told = read_patch(text)
     if not files:
         files = [(one["path"], _KINDS_OF_CHANGE[one["change"]]) for one in told]
     for place, (path, what) in enumerate(files):
@@ -311,13 +257,6 @@ def _patch(
         events.append(SessionEvent("call", at=at, id=id, text=shortened(f"patch {text}", 2000)))
 
 
-def _todos(given: dict[str, Any]) -> list[Any]:
-    return [
-        task_of(place, table_of(each).get("content"), table_of(each).get("status"))
-        for place, each in enumerate(list_of(given.get("todos"))[:200], 1)
-    ]
-
-
 def _ended(
     tool: str,
     id: str,
@@ -329,7 +268,7 @@ def _ended(
 ) -> None:
     failed: bool | None = did.get("status") == "error"
     output = text_of(did.get("output")) or text_of(did.get("error"))
-    if tool in ("bash", "shell") and not failed:
+    if _TOOLS.get(tool) == "run" and not failed:
         code = details.get("exit")
         # Without a code the command was stopped, or runs on behind the session.
         failed = code != 0 if isinstance(code, int) else None
@@ -353,103 +292,10 @@ def _answers(
             events.append(SessionEvent("answer", at=at, text=text, about=about))
 
 
-# The store
+# The messages
 
 
-def databases() -> list[str]:
-    """Where opencode keeps its sessions; one file for each channel of releases."""
-    named = os.environ.get("OPENCODE_DB", "")
-    folder = data_folder()
-    if named and named != ":memory:":
-        return [os.path.join(folder, named)]
-    try:
-        names = sorted(os.listdir(folder))
-    except OSError:
-        return []
-    return [
-        os.path.join(folder, name)
-        for name in names
-        if name == "opencode.db" or (name.startswith("opencode-") and name.endswith(".db"))
-    ]
-
-
-def data_folder() -> str:
-    return home_of("opencode")
-
-
-class opened:
-    """A database to put questions to. `Unread` when it is away, busy or another's.
-
-    A database without a log beside it is read as a file that does not change: to open it in any other
-    way would make the log. With one, SQLite reads both, and the client can go on writing. Where the
-    log cannot be opened, the file alone is read: what is in it is true, though not the newest.
-    """
-
-    def __init__(self, path: str) -> None:
-        _need_file(path)
-        self._address = f"file:{_quoted(os.path.abspath(path))}?mode=ro"
-        self._has_log = _has_log(path)
-        self._connection: apsw.Connection | None = None
-
-    def __enter__(self) -> opened:
-        ways = ("", "&immutable=1") if self._has_log else ("&immutable=1",)
-        problem: apsw.Error | None = None
-        for way in ways:
-            try:
-                self._connect(self._address + way)
-                return self
-            except apsw.Error as error:
-                self.__exit__()
-                problem = error
-        raise Unread(f"cannot be read: {problem}")
-
-    def _connect(self, address: str) -> None:
-        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-        self._connection = apsw.Connection(address, flags=flags)
-        self._connection.set_busy_timeout(BUSY_MILLISECONDS)
-        # A transaction: all answers are of one moment.
-        self._connection.execute("BEGIN")
-        self._connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
-
-    def __exit__(self, *_: object) -> None:
-        if self._connection is not None:
-            self._connection.close(True)
-            self._connection = None
-
-    def ask(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
-        assert self._connection is not None
-        try:
-            return self._connection.execute(sql, tuple(values)).fetchall()
-        except (apsw.Error, UnicodeDecodeError) as error:
-            raise Unread(f"cannot be read: {error}") from error
-
-
-def _quoted(path: str) -> str:
-    """A path as a URL holds it; by hand, because `urllib` is dear for a session's start."""
-    plain = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-~/"
-    return "".join(chr(one) if one in plain else f"%{one:02X}" for one in os.fsencode(path))
-
-
-def _need_file(path: str) -> None:
-    """SQLite would wait for a pipe to be written to."""
-    try:
-        if not S_ISREG(os.stat(path).st_mode):
-            raise Unread("is no file")
-    except OSError as error:
-        raise Unread(error.strerror or "unreadable") from error
-
-
-def _has_log(path: str) -> bool:
-    try:
-        found = os.stat(f"{path}-wal")
-    except OSError:
-        return False
-    if not S_ISREG(found.st_mode):
-        raise Unread("its log is no file")
-    return found.st_size > 0
-
-
-def _undone_in_database(store: opened, session: str) -> str:
+def _undone_in_database(store: Store, session: str) -> str:
     """The first message that the person has taken back; empty when there is none."""
     try:
         rows = store.ask("SELECT revert FROM session WHERE id = ?", (session,))
@@ -461,7 +307,7 @@ def _undone_in_database(store: opened, session: str) -> str:
 
 
 def _messages_in_database(
-    store: opened, session: str, since: int, state: ReaderState
+    store: Store, session: str, since: int, state: ReaderState
 ) -> list[OpencodeMessage]:
     found: dict[str, OpencodeMessage] = {}
     for id, created, data in store.ask(_MESSAGES, (session, since)):

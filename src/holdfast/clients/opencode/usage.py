@@ -1,29 +1,19 @@
-"""opencode: the tables `session` and `message` of `~/.local/share/opencode/opencode.db`.
-
-The database is opened read-only and through SQLite alone: closing a file of a database that this
-process has open any other way drops SQLite's locks on it.
-"""
+"""opencode: the tables `session` and `message` of its database, for a session and those that it started."""
 
 from __future__ import annotations
 
-import os
-
-import apsw
-
 from holdfast.clients.lines import Unread
-from holdfast.clients.usage.model import count, message, money
+from holdfast.clients.opencode.sessions import Store
+from holdfast.clients.usage.model import count, message, money, new_context
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.canonical_json import table_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import Any
 
     from holdfast.clients.usage.model import Found, Source
 
-CLIENT = "opencode"
-BUSY_MILLISECONDS = 2000
 # A person's own interruption is no failure.
 ABORTED = "MessageAbortedError"
 _FAMILY = (
@@ -32,67 +22,18 @@ _FAMILY = (
 )
 
 
-def database() -> str:
-    data = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
-    return os.path.join(data, "opencode", "opencode.db")
-
-
-def newest(root: str) -> list[Source]:
-    """The session in this folder that was at work last."""
-    rows = _ask(
-        "SELECT id FROM session WHERE directory = ? AND parent_id IS NULL "
-        "ORDER BY time_updated DESC LIMIT 1",
-        (root,),
-    )
-    return _source(rows[0][0]) if rows else []
-
-
-def is_own(path: str) -> bool:
-    """Whether a file is called as this client calls its transcripts."""
-    return False  # its sessions are in a database
-
-
-def find(session: str) -> list[Source]:
-    rows = _ask("SELECT id FROM session WHERE id = ?", (session,))
-    return _source(session) if rows else []
-
-
 def changed(source: Source) -> int:
     """When a session, or one that it started, was written to last, in milliseconds."""
-    rows = rows_of(
-        source["path"],
-        _FAMILY + "SELECT max(time_updated) FROM session JOIN family USING (id)",
-        (source["session"],),
-    )
+    rows = _rows_of(source, "SELECT max(time_updated) FROM session JOIN family USING (id)")
     if rows[0][0] is None:
         raise Unread("is gone")
     return count(rows[0][0])
 
 
-def _source(session: str) -> list[Source]:
-    return [{"client": CLIENT, "session": session, "path": database(), "agent": ""}]
-
-
-def _ask(sql: str, values: Sequence[Any]) -> list[Any]:
-    try:
-        return rows_of(database(), sql, values)
-    except Unread:
-        return []
-
-
-def rows_of(path: str, sql: str, values: Sequence[Any]) -> list[Any]:
-    """The answer to one question; `Unread` when the database is away, busy or another's."""
-    if not os.path.exists(path):
-        raise Unread("is gone")
-    try:
-        connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
-        try:
-            connection.set_busy_timeout(BUSY_MILLISECONDS)
-            return connection.execute(sql, tuple(values)).fetchall()
-        finally:
-            connection.close()
-    except apsw.Error as error:
-        raise Unread(f"cannot be read: {error}") from error
+def _rows_of(source: Source, sql: str, *values: int) -> list[Any]:
+    """What the messages and sessions of a session and those that it started say."""
+    with Store(source["path"]) as store:
+        return store.ask(_FAMILY + sql, (source["session"], *values))
 
 
 def read(source: Source, state: dict[str, Any], found: Found) -> None:
@@ -100,12 +41,12 @@ def read(source: Source, state: dict[str, Any], found: Found) -> None:
 
     A message changes until it is complete, so the next look begins at the oldest that was not.
     """
-    rows = rows_of(
-        source["path"],
-        _FAMILY + "SELECT message.session_id, message.id, message.time_created, message.data "
+    rows = _rows_of(
+        source,
+        "SELECT message.session_id, message.id, message.time_created, message.data "
         "FROM message JOIN family ON message.session_id = family.id "
         "WHERE message.time_created >= ? ORDER BY message.time_created, message.id",
-        (source["session"], state.get("from", 0)),
+        state.get("from", 0),
     )
     unfinished = []
     for session, id, created, data in rows:
@@ -150,11 +91,6 @@ def _answer(id: str, own: bool, created: int, said: dict[str, Any], found: Found
     if complete or used:
         found.messages[id] = answer
     if used and own:
-        found.context = {
-            "at": at,
-            "tokens": count(tokens.get("total")) or used,
-            "window": 0,
-            "model": answer["model"],
-            "provider": answer["provider"],
-        }
+        total = count(tokens.get("total")) or used
+        found.context = new_context(at, total, answer["model"], provider=answer["provider"])
     return complete

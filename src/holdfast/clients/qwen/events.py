@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.clients.events import SHARED_EVENTS, common, note_question, text_of
+from holdfast.clients.events import SHARED_EVENTS, read_event, text_of
 from holdfast.clients.events import answer as answer
 
 TYPE_CHECKING = False
@@ -32,8 +32,7 @@ KEEPS_COMMANDS = True
 
 
 def read(name: str, payload: dict[str, Any]) -> HookEvent:
-    event = common(name, EVENTS.get(name, "unknown"), payload)
-    note_question(event, payload)
+    event = read_event(EVENTS, name, payload)
     if name == "UserPromptSubmit" and not text_of(payload, "prompt"):
         event.means = "nothing"  # it says so after every tool, too, when no person asked
     return event

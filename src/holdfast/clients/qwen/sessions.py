@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 
-from holdfast.clients.claude.sessions import cwd_of, may_be_below, name_of
-from holdfast.clients.discovery import entries_of, found_session, newest_first
-from holdfast.clients.table import home_of
+from holdfast.clients.claude.sessions import (
+    cwd_of,
+    filed_in_project,
+    find_in_projects,
+    sessions_in_projects,
+)
+from holdfast.clients.discovery import found_session, source_of
 from holdfast.kernel.canonical_json import text_of
 
 TYPE_CHECKING = False
@@ -15,22 +19,27 @@ if TYPE_CHECKING:
     from typing import Any
 
     from holdfast.clients.discovery import FoundSession, SessionPlace
+    from holdfast.clients.usage.model import Source
+
+
+FILES = "chats/*.jsonl"
 
 
 def sessions(place: SessionPlace) -> Iterator[FoundSession]:
-    """Projects have one folder each, named as Claude Code names them."""
-    names = [name_of(path) for path in place.spellings]
-    files = [
-        entry
-        for project in entries_of(os.path.join(home_of("qwen"), "projects"))
-        if any(may_be_below(project.name, name) for name in names)
-        for entry in entries_of(os.path.join(project.path, "chats"))
-        if entry.name.endswith(".jsonl")
-    ]
-    for modified, path in newest_first(files):
-        cwd = cwd_of(path)
-        if cwd and place.holds(cwd):
-            yield session_at(path, modified)
+    return sessions_in_projects("qwen", place, FILES)
+
+
+def filed_under(folder: str) -> Iterator[FoundSession]:
+    return filed_in_project("qwen", folder, FILES)
+
+
+def find(session: str) -> list[Source]:
+    path = find_in_projects("qwen", os.path.join("chats", f"{session}.jsonl"))
+    return of_path(path) if path else []
+
+
+def of_path(path: str) -> list[Source]:
+    return [source_of("qwen", os.path.basename(path).removesuffix(".jsonl"), path)]
 
 
 def is_writer(record: dict[str, Any]) -> bool:

@@ -6,36 +6,39 @@ its interface needs, which says nothing of the work.
 
 from __future__ import annotations
 
-import json
-
 from holdfast.clients.conversation import (
     LONGEST_OUTPUT,
-    LONGEST_TEXT,
     SessionEvent,
-    decode,
     flat,
-    keep_lasting,
+    note_place,
     recall,
     remember,
-    replacement_of,
     shortened,
-    task_of,
+    skim_decoded,
     words_of_the_person,
 )
+from holdfast.clients.tool_calls import call_event, edit_event
 from holdfast.kernel.canonical_json import list_of, table_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from holdfast.clients.conversation import Change, ReaderState
+    from holdfast.clients.conversation import Change, Kind, ReaderState
 
 READ_WHOLE = 6 << 20
 _KINDS = frozenset(("user", "assistant", "tool_result", "system"))
 _QUIET = b'"type":"system"'
 _COMPRESSED = b'"subtype":"chat_compression"'
-_EDITS = frozenset(("edit", "write_file", "notebook_edit"))
-_SEARCHES = frozenset(("grep_search", "glob", "list_directory"))
+_TOOLS: dict[str, Kind] = {
+    "run_shell_command": "run",
+    **dict.fromkeys(("edit", "write_file", "notebook_edit"), "edit"),
+    "read_file": "read",
+    **dict.fromkeys(("grep_search", "glob", "list_directory"), "search"),
+    "todo_write": "tasks",
+    **dict.fromkeys(("agent", "task"), "agent"),
+    "exit_plan_mode": "plan",
+}
 
 
 def is_telling(line: bytes) -> bool:
@@ -53,12 +56,8 @@ def peek(line: bytes, state: ReaderState, events: list[SessionEvent]) -> bool:
 
 def skim(line: bytes, state: ReaderState, events: list[SessionEvent]) -> None:
     """Read a line of a long session: only what matters for the whole of it."""
-    if not is_telling(line):
-        return
-    found: list[SessionEvent] = []
-    for record in decode(line):
-        parse(record, state, found)
-    keep_lasting(found, events)
+    if is_telling(line):
+        skim_decoded(parse, line, state, events)
 
 
 def parse(record: dict[str, Any], state: ReaderState, events: list[SessionEvent]) -> None:
@@ -66,10 +65,7 @@ def parse(record: dict[str, Any], state: ReaderState, events: list[SessionEvent]
     if kind not in _KINDS:
         state["unknown"] += 1
         return
-    cwd = text_of(record.get("cwd"))
-    if cwd and state.get("cwd") != cwd:
-        state["cwd"] = cwd
-        events.append(SessionEvent("place", at=at, path=cwd))
+    note_place(text_of(record.get("cwd")), at, state, events)
     parts = list_of(table_of(record.get("message")).get("parts"))
     if kind == "system":
         _compressed(table_of(record.get("systemPayload")), at, events)
@@ -107,35 +103,11 @@ def _said(parts: list[Any], at: str, state: ReaderState, events: list[SessionEve
 
 
 def _called(tool: str, args: dict[str, Any], id: str, at: str) -> SessionEvent:
-    path = _first(args, "file_path", "absolute_path", "notebook_path", "path")
-    if tool == "run_shell_command":
-        folder = _first(args, "directory")
-        return SessionEvent("run", at=at, id=id, text=text_of(args.get("command")), path=folder)
-    if tool in _EDITS:
-        old = text_of(args.get("old_string"))
-        new = text_of(args.get("new_string")) or text_of(args.get("content"))
-        text = shortened(f"{old}\n{new}" if old else new, LONGEST_TEXT)
-        change: Change = "edited" if old or tool != "write_file" else "created"
-        several = args.get("replace_all") is True
-        exact = [] if tool == "notebook_edit" else [replacement_of(old, new, everywhere=several)]
-        return SessionEvent("edit", at=at, id=id, path=path, text=text, change=change, exact=exact)
-    if tool == "read_file":
-        return SessionEvent("read", at=at, id=id, path=path)
-    if tool in _SEARCHES:
-        return SessionEvent("search", at=at, id=id, text=text_of(args.get("pattern")), path=path)
-    if tool == "todo_write":
-        todos = [
-            task_of(place, each.get("content"), each.get("status"))
-            for place, each in enumerate(map(table_of, list_of(args.get("todos"))[:200]), 1)
-        ]
-        return SessionEvent("tasks", at=at, id=id, tasks=todos)
-    if tool in ("agent", "task"):
-        asked = _first(args, "prompt", "description")
-        return SessionEvent("agent", at=at, id=id, text=asked or tool)
-    if tool == "exit_plan_mode":
-        return SessionEvent("plan", at=at, id=id, text=_first(args, "plan"))
-    said = json.dumps(args, ensure_ascii=False, default=str)
-    return SessionEvent("call", at=at, id=id, text=shortened(f"{tool} {said}", 2000))
+    kind = _TOOLS.get(tool, "call")
+    if kind != "edit":
+        return call_event(kind, tool, args, id=id, at=at)
+    change: Change = "created" if tool == "write_file" else "edited"
+    return edit_event(args, id=id, at=at, change=change)
 
 
 def _ended(
@@ -161,9 +133,5 @@ def _ended(
             text = text_of(shown.get("output")) or text
         text = shortened(text.strip(), LONGEST_OUTPUT)
         events.append(SessionEvent("result", at=at, id=id, text=text, failed=failed))
-        if tool in ("agent", "task"):
+        if _TOOLS.get(tool) == "agent":
             events.append(SessionEvent("agent_end", at=at, id=id))
-
-
-def _first(args: dict[str, Any], *names: str) -> str:
-    return next((args[name] for name in names if text_of(args.get(name))), "")

@@ -1,14 +1,8 @@
-"""Qwen Code: `~/.qwen/projects/<the folder's path>/chats/<session>.jsonl`; what an answer cost stands
-on its own line."""
+"""Qwen Code: an answer's line has its tokens, and an error of the model's API a line of its own."""
 
 from __future__ import annotations
 
-import os
-
-from holdfast.clients.claude.sessions import name_of
-from holdfast.clients.discovery import entries_of, newest_first
-from holdfast.clients.table import home_of
-from holdfast.clients.usage.model import count, message, new_limit
+from holdfast.clients.usage.model import count, message, new_context, new_limit
 from holdfast.kernel.canonical_json import table_of, text_of
 
 TYPE_CHECKING = False
@@ -17,42 +11,7 @@ if TYPE_CHECKING:
 
     from holdfast.clients.usage.model import Found, Source, UsageLimit
 
-CLIENT = "qwen"
-_TELLING = (b'"usageMetadata":', b"qwen-code.api_error")
-
-
-def newest(root: str) -> list[Source]:
-    """The session of this folder that was written to last."""
-    files = newest_first(
-        entry
-        for entry in entries_of(os.path.join(home_of(CLIENT), "projects", name_of(root), "chats"))
-        if entry.name.endswith(".jsonl")
-    )
-    return of_path(files[0][1]) if files else []
-
-
-def find(session: str) -> list[Source]:
-    """The file of one session, whatever folder it worked in."""
-    for project in entries_of(os.path.join(home_of(CLIENT), "projects")):
-        path = os.path.join(project.path, "chats", f"{session}.jsonl")
-        if os.path.isfile(path):
-            return of_path(path)
-    return []
-
-
-def is_own(path: str) -> bool:
-    """Whether a file is called as this client calls its transcripts."""
-    folder, name = os.path.split(path)
-    return os.path.basename(folder) == "chats" and not name.startswith("session-")
-
-
-def of_path(path: str) -> list[Source]:
-    session = os.path.basename(path).removesuffix(".jsonl")
-    return [{"client": CLIENT, "session": session, "path": path, "agent": ""}]
-
-
-def is_telling(line: bytes) -> bool:
-    return any(word in line for word in _TELLING)
+TELLING = (b'"usageMetadata":', b"qwen-code.api_error")
 
 
 def glance(line: bytes, state: dict[str, Any], found: Found) -> None:
@@ -77,10 +36,8 @@ def parse(record: dict[str, Any], source: Source, state: dict[str, Any], found: 
     if not isinstance(usage, dict):
         return
     answer = message(text_of(record.get("uuid")) or at, at, text_of(record.get("model")))
-    asked, cached = (
-        count(usage.get("promptTokenCount")),
-        count(usage.get("cachedContentTokenCount")),
-    )
+    asked = count(usage.get("promptTokenCount"))
+    cached = count(usage.get("cachedContentTokenCount"))
     total = count(usage.get("totalTokenCount"))
     answer["input"] = max(0, asked - cached)
     # Some providers count the thoughts among the rest of an answer; the total says which.
@@ -88,13 +45,7 @@ def parse(record: dict[str, Any], source: Source, state: dict[str, Any], found: 
     answer["cache_read"] = cached
     answer["counted"] = True
     found.messages[answer["id"]] = answer
-    found.context = {
-        "at": at,
-        "tokens": total,
-        "window": 0,
-        "model": answer["model"],
-        "provider": "",
-    }
+    found.context = new_context(at, total, answer["model"])
 
 
 def limit_of(record: dict[str, Any]) -> UsageLimit | bool | None:

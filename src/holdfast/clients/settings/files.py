@@ -264,6 +264,15 @@ def kept_at(workspace: Workspace, path: str) -> int:
     return status.st_mtime_ns // 1_000_000
 
 
+def has_ours(part: Part, *, if_unreadable: bool) -> bool:
+    """Whether something of ours is in a part's file."""
+    try:
+        text = read(os.path.realpath(part.path))
+        return text is not None and part.has_ours(text)
+    except HoldfastError:
+        return if_unreadable
+
+
 def is_created(workspace: Workspace, path: str) -> bool:
     """Whether `init` made a file."""
     kept = _kept(workspace, os.path.realpath(path))

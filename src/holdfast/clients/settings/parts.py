@@ -7,12 +7,14 @@ whose it is.
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import tomllib
 
 from holdfast.clients import launcher
 from holdfast.clients.settings.files import not_settings
 from holdfast.clients.settings.text_edit import Malformed, Node, insert, parse, remove
+from holdfast.clients.table import CLIENTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from holdfast.clients.settings.files import Put
+    from holdfast.kernel.workspace import Workspace
 
     # A list or an object, and the position of one of its items.
     Spot = tuple[Node, int]
@@ -45,6 +48,28 @@ def hook_group(line: str, limit: int, *, name: str = "", matcher: str = "") -> d
     hook = {"type": "command", "command": line, "timeout": limit}
     group: dict[str, Any] = {"hooks": [{"name": name, **hook} if name else hook]}
     return {"matcher": matcher, **group} if matcher else group
+
+
+# How long a client may wait for our hook of an event, in seconds.
+USUAL_SECONDS = 10
+_SECONDS = {"PreCompact": 20, "PreCompress": 20, "Stop": 20, "AfterAgent": 20, "SessionEnd": 5}
+
+
+def with_seconds(*events: str) -> dict[str, int]:
+    """Events, each with the seconds that its hook has."""
+    return {event: _SECONDS.get(event, USUAL_SECONDS) for event in events}
+
+
+def hook_groups(client: str, events: dict[str, int], *, name: str = "") -> dict[str, list[Any]]:
+    """A group of one hook for each event, for a client that uses sh or bash."""
+    return {
+        event: [hook_group(launcher.sourced_line(client, event), limit, name=name)]
+        for event, limit in events.items()
+    }
+
+
+def server_entry(server: list[str]) -> dict[str, Any]:
+    return {"command": server[0], "args": server[1:]}
 
 
 class JsonPart:
@@ -276,16 +301,15 @@ def _place(node: Node, name: str) -> int:
 
 
 def hooks_and_server(
-    path: str, program: str, events: dict[str, int], server: list[str]
+    workspace: Workspace, client: str, events: dict[str, int], server: list[str]
 ) -> JsonPart:
     """One file with a hook for each event and our MCP server, as Gemini CLI and Qwen Code have it."""
-    groups = {
-        event: [hook_group(launcher.sourced_line(program, event), limit, name="holdfast")]
-        for event, limit in events.items()
-    }
-    entry = {"command": server[0], "args": server[1:]} if server else None
-    members: list[tuple[list[str], Any]] = [(["mcpServers", "holdfast"], entry)] if entry else []
-    return JsonPart(path, hooks=groups, members=members)
+    groups = hook_groups(client, events, name="holdfast")
+    members: list[tuple[list[str], Any]] = []
+    if server:
+        members = [(["mcpServers", "holdfast"], server_entry(server))]
+    (file,) = CLIENTS[client].files
+    return JsonPart(os.path.join(workspace.root, file), hooks=groups, members=members)
 
 
 # TOML

@@ -6,7 +6,22 @@ from holdfast.kernel import clock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypedDict
+    from typing import Any, Protocol, TypedDict
+
+    class UsageReader(Protocol):
+        """The module `usage` of a client that writes lines. If they tell of a usage limit, the module has
+        `limit_of(record)`, too, and `reset_of(record)` if another line says when the limit ends."""
+
+        # A line without any of these says nothing about spending, and is not decoded.
+        TELLING: tuple[bytes, ...]
+
+        def glance(self, line: bytes, state: dict[str, Any], found: Found) -> None:
+            """Take from a line that is not decoded whether it is the client's (`found.known`)."""
+
+        def parse(
+            self, record: dict[str, Any], source: Source, state: dict[str, Any], found: Found
+        ) -> None:
+            """Add what a decoded line says. `state` is what later lines need to know of earlier ones."""
 
     class Source(TypedDict):
         """One file (or one session in a database) that a client writes. `agent` is the subagent's
@@ -102,9 +117,7 @@ class Found:
         self.seen: Any = None
 
 
-def message(
-    id: str, at: str, model: str, *, provider: str = "", cost: float | None = None
-) -> Message:
+def message(id: str, at: str, model: str, *, provider: str = "") -> Message:
     """A message whose tokens are not known yet."""
     return {
         "id": id,
@@ -116,9 +129,16 @@ def message(
         "cache_read": 0,
         "cache_write": 0,
         "cache_write_hour": 0,
-        "cost": cost,
+        "cost": None,
         "counted": False,
     }
+
+
+def new_context(
+    at: str, tokens: int, model: str, *, provider: str = "", window: int = 0
+) -> Context:
+    """How full a model's window is at a moment."""
+    return {"at": at, "tokens": tokens, "window": window, "model": model, "provider": provider}
 
 
 def count(value: Any) -> int:

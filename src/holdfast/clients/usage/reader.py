@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from holdfast.clients.conversation import SessionEvent, Transcript
-    from holdfast.clients.usage.model import Source
+    from holdfast.clients.usage.model import Source, UsageReader
     from holdfast.clients.usage.tally import Tally
 
     # From what was observed before (None: nothing) and new events to what is observed now.
@@ -95,7 +95,7 @@ def _has_news(tally: Tally, source: Source, problems: dict[str, str]) -> bool:
     """Whether a source was written to since it was read; a look that reads nothing of it."""
     mark, _ = tally.source(source["path"], key_of(source))
     try:
-        if source["client"] == opencode.CLIENT:
+        if source["client"] == "opencode":
             return bool(mark != {"updated": opencode.changed(source)})
         return NewLines(source["path"], mark).has_news()
     except Unread as error:
@@ -114,7 +114,7 @@ def _catch_up(
     observer = None
     if fold is not None and not source["agent"]:
         observer = Observer(fold, clean, tally.observed(key))
-    if source["client"] == opencode.CLIENT:
+    if source["client"] == "opencode":
         mark = {"updated": opencode.changed(source)}
         opencode.read(source, state, found)
         if observer is not None:
@@ -212,7 +212,7 @@ def _read_lines(
     source: Source, mark: Any, state: dict[str, Any], found: Found, observer: Observer | None
 ) -> Any:
     """Everything that the new lines say; the mark for the next time."""
-    client = part(source["client"], "usage")
+    client: UsageReader = part(source["client"], "usage")
     transcript: Transcript = part(source["client"], "transcript")
     lines = NewLines(source["path"], mark)
     new = size_of(source["path"]) - (mark["offset"] if mark else 0)
@@ -226,7 +226,7 @@ def _read_lines(
             continue
         found.lines += 1
         to_skim -= len(line) + 1
-        telling = client.is_telling(line)
+        telling = any(word in line for word in client.TELLING)
         if observer is None:
             records = conversation.decode(line) if telling else []
         elif to_skim > 0:
