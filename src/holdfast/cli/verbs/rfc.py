@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from holdfast.cli.frame import Call, Reply, warn, warn_of_views
-from holdfast.cli.parser import Verbs, verb
+from holdfast.cli.parser import TEXT_OR_EMPTY, Verbs, verb
 from holdfast.cli.terminal import ago, safe, style, table, text_from
 from holdfast.kernel.text import plural
 from holdfast.rfc.bootstrap import bootstrap
@@ -54,7 +54,7 @@ command = Verbs(
 
 @click.command()
 @click.argument("id")
-@click.option("--title", default="", help="Title in rfc.md; by default the id.")
+@click.option("--title", type=TEXT_OR_EMPTY, default="", help="Title in rfc.md; by default the id.")
 @click.option(
     "--strictness",
     type=click.Choice(STRICTNESS, case_sensitive=False),

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 ARGUMENTS = ("agent",)
 OPTIONS = (
-    PlainOption("--step", "text", "What you are doing right now."),
+    PlainOption("--step", "text or empty", "What you are doing right now."),
     PlainOption("--done", "many", "A step that is done; repeatable."),
     PlainOption("--next", "many", "A step still to do; repeatable. Replaces the list."),
     PlainOption("--file", "many", "A file that you changed; repeatable.", metavar="PATH"),
     PlainOption("--file-note", "many", "How far a file is; repeatable.", metavar="PATH=TEXT"),
-    PlainOption("--recovery", "text", "How another agent would go on from here."),
+    PlainOption("--recovery", "text or empty", "How another agent would go on from here."),
     PlainOption("--stage", "text", "S2.P1, S2.P2 or S2.P3; never backwards."),
-    PlainOption("--phase", "text", "The phase, as a short text."),
+    PlainOption("--phase", "text or empty", "The phase, as a short text."),
     PlainOption("--status", "text", "IN_PROGRESS, WAITING or BLOCKED."),
     PlainOption("--committed", "flag", "Everything is committed: clear the list of changed files."),
     PlainOption("--busy-until", "text", "Expect no heartbeat before TIME.", metavar="TIME"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from holdfast.cli.frame import Call, Reply, warn, warn_of_views
-from holdfast.cli.parser import epic_option, fence_option, transcript_option, verb
+from holdfast.cli.parser import TEXT_OR_EMPTY, epic_option, fence_option, transcript_option, verb
 from holdfast.cli.terminal import safe, style
 from holdfast.cli.verbs.agent import context_for, reply
 from holdfast.fleet.agents import start
@@ -163,10 +163,12 @@ def complete_command(call: Call, agent: str, fence: int | None, epic: str | None
 @click.argument("to")
 @click.option("--from", "sender", default=PRIMARY, show_default=True, help="The sender.")
 @click.option("--subject", required=True, help="The subject, in one line.")
-@click.option("--action", default="", help="What the receiver should do.")
-@click.option("--details", default="", help="Details; may have several lines.")
-@click.option("--next", "then", default="", help="What comes next.")
-@click.option("--acknowledge", default="", help="How the receiver should answer.")
+@click.option("--action", type=TEXT_OR_EMPTY, default="", help="What the receiver should do.")
+@click.option("--details", type=TEXT_OR_EMPTY, default="", help="Details; may have several lines.")
+@click.option("--next", "then", type=TEXT_OR_EMPTY, default="", help="What comes next.")
+@click.option(
+    "--acknowledge", type=TEXT_OR_EMPTY, default="", help="How the receiver should answer."
+)
 @epic_option
 @verb
 def send_command(

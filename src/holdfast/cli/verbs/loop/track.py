@@ -32,6 +32,7 @@ from holdfast.cli.verbs.loop.steps import (
     line,
     paused,
     status,
+    track_argument,
     track_verb,
 )
 from holdfast.kernel.text import plural
@@ -80,6 +81,7 @@ _SIGNS = {PASSED: "✓", FAILED: "✗", IN_PROGRESS: "▸", "BLOCKED": "■", NO
 
 
 @click.command()
+@track_argument
 @click.option(
     "--history", is_flag=True, help="Print every event of every attempt, the oldest first."
 )
@@ -97,7 +99,7 @@ def show_command(
     log: bool,
     attempt: int | None,
 ) -> Reply:
-    """Show the steps of a track, their progress, and what ran before."""
+    """Show the steps of TRACK, their progress, and what ran before."""
     if log or attempt is not None:
         return _log(track, attempt)
     state = track.read()
@@ -274,6 +276,7 @@ def _said(event: dict[str, Any]) -> list[str]:
 
 
 @click.command()
+@track_argument
 @track_verb
 def resume_command(call: Call, track: Track) -> Reply:
     """Print what to run next: the step, its next open task, and the complete command.
@@ -345,6 +348,7 @@ def _next(track: Track, state: LoopState, step: str) -> list[str]:
 
 
 @click.command()
+@track_argument
 @click.option(
     "--with",
     "file",
