@@ -14,7 +14,7 @@ from click.core import ParameterSource
 
 from holdfast.cli.frame import INTERRUPTED, Call, Reply
 from holdfast.cli.plain_options import EVERYWHERE, arguments_of, options_of
-from holdfast.cli.verb_list import GROUPS, MODULES, VERBS, is_bare
+from holdfast.cli.verb_list import GROUPS, INNER_VERBS, MODULES, VERBS, is_bare
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.version import __version__
 
@@ -43,6 +43,8 @@ class TextOrEmpty(click.types.StringParamType):
 TEXT_OR_EMPTY = TextOrEmpty()
 # A command is suggested for a word that is at least so much like it, or the beginning of it.
 LIKENESS = 0.7
+MODULE_OF = {verb: module for module, verbs in MODULES.items() for verb in verbs}
+LONGER_HELP = {"loop": f"{VERBS['loop']} A step that stopped continues at the exact task."}
 
 
 def verb(function: Callable[..., Reply]) -> Callable[..., Parsed]:
@@ -130,24 +132,11 @@ def _suggest(word: str, known: Iterable[str]) -> str:
 
 
 class Verbs(VerbGroup):
-    """A group whose commands are imported when they are called. `modules` says which module holds which
-    verbs, as `<verb>_command`. A verb that it does not name has a module of its own, with `command`."""
+    """A group of `verb_list`, whose commands are imported when they are called."""
 
-    def __init__(
-        self,
-        package: str,
-        names: dict[str, str],
-        groups: dict[str, dict[str, str]] | None = None,
-        modules: dict[str, tuple[str, ...]] | None = None,
-        **options: Any,
-    ) -> None:
-        super().__init__(**options)
-        self._package = package
-        self._names = names
-        self._groups = groups
-        self._module_of = {
-            verb: module for module, verbs in (modules or {}).items() for verb in verbs
-        }
+    def __init__(self, name: str, **options: Any) -> None:
+        super().__init__(name, **options)
+        self._names = INNER_VERBS[name] if name else VERBS
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(self._names)
@@ -155,26 +144,32 @@ class Verbs(VerbGroup):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in self._names:
             return None
-        module_name = self._module_of.get(name, name)
-        module = __import__(f"{self._package}.{module_name}", fromlist=["command"])
-        attribute = f"{name.replace('-', '_')}_command" if name in self._module_of else "command"
-        command: click.Command = getattr(module, attribute, None) or from_table(name, module)
+        command = self._command(name)
         command.short_help = self._names[name]
         return command
 
+    def _command(self, name: str) -> click.Command:
+        path = f"{self.name} {name}".strip()
+        if path in INNER_VERBS:
+            return Verbs(name, help=LONGER_HELP.get(name, VERBS[name]))
+        module_name = MODULE_OF.get(path) or self.name or name
+        module = __import__(f"holdfast.cli.verbs.{module_name}", fromlist=["command"])
+        for attribute in (f"{name.replace('-', '_')}_command", "command"):
+            if hasattr(module, attribute):
+                found: click.Command = getattr(module, attribute)
+                return found
+        return from_table(name, module)
+
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of verbs from their one-line descriptions, without importing them."""
-        for heading, names in (self._groups or {"Commands": self._names}).items():
+        for heading, names in ({"Commands": self._names} if self.name else GROUPS).items():
             with formatter.section(heading):
                 formatter.write_dl(list(names.items()))
 
 
 @click.command(
+    "",
     cls=Verbs,
-    package="holdfast.cli.verbs",
-    names=VERBS,
-    groups=GROUPS,
-    modules=MODULES,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, message="holdfast %(version)s")

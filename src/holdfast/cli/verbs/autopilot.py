@@ -12,7 +12,7 @@ from holdfast.cli.parser import verb
 from holdfast.cli.plan_attendants import is_person_here
 from holdfast.cli.plan_screen import screen
 from holdfast.cli.terminal import echo, style
-from holdfast.cli.verbs.plan.run import (
+from holdfast.cli.verbs.plan_run import (
     beginning,
     checked,
     clear_alerts,

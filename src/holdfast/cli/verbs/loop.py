@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from holdfast.loop.rules.model import LoopState
     from holdfast.loop.track import TrackResult
 
+
 WAITING = 8
 COLOURS = {PASSED: "green", FAILED: "red", BLOCKED: "yellow", IN_PROGRESS: "cyan"}
 

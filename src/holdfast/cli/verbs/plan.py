@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
@@ -25,10 +26,9 @@ from holdfast.plans.rules.lint import findings
 from holdfast.plans.rules.waves import WaveOrder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from holdfast.plans.rules.drawing import Phase
     from holdfast.plans.rules.model import PlanFinding
+
 
 LONGEST = 4096
 PIPED = 80

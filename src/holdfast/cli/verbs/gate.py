@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from holdfast.gates.rules.gate_xml import XmlTask
     from holdfast.gates.rules.lint import GateFinding
 
+
 VERIFY_EXAMPLE = (
     'holdfast gate verify --built "User Dashboard" --how "Page loads" --url http://localhost:3000'
 )

@@ -10,7 +10,7 @@ import click
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ago, echo, one_line, safe, style, table
-from holdfast.cli.verbs.gate.questions import context_of, light, shown
+from holdfast.cli.verbs.gate import context_of, light, shown
 from holdfast.gates import lookup
 from holdfast.gates.answer import AnswerRequest, answer, attached, facts, refused_attempts
 from holdfast.gates.pictures import path_of

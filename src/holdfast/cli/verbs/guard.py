@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from holdfast.budgets.rules.thresholds import Limits
     from holdfast.session.quotas import ClientQuota
 
+
 EXIT_CODES = {"go": 0, "wait": Waiting.exit_code, "stop": Stopped.exit_code}
 _COLOURS = {WARNING: "yellow", ALERT: "yellow", STOP: "red"}
 

@@ -25,7 +25,7 @@ from holdfast.cli.terminal import (
     unstyle,
     wide,
 )
-from holdfast.cli.verbs.loop.steps import (
+from holdfast.cli.verbs.loop import (
     WAITING,
     amounts,
     escalation_lines,
