@@ -26,6 +26,7 @@ from holdfast.maintenance.history import (
     show,
 )
 from holdfast.maintenance.record_text import subject_of, word_of
+from holdfast.session.session_list import command_to_resume
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -119,7 +120,7 @@ def show_command(call: Call, what: str) -> Reply:
     """
     shown = show(call.workspace, what, now=call.now)
     if "pack" in shown:
-        following = [f"holdfast resume --session {shown['session'][:8]}"]
+        following = [command_to_resume(shown["session"])]
         return Reply({**shown}, safe(shown["pack"]).split("\n"), next=following, pages=True)
     if "state" not in shown:
         record = shown["record"]
