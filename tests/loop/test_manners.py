@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from holdfast.loop.rules.model import RUNNABLE
 from tests.cli.conftest import Holdfast
 from tests.loop.world import World
 
@@ -48,6 +49,26 @@ def test_an_empty_word_is_not_the_only_track(world: World, holdfast: Holdfast, o
     world.start("PLAN")
     answer = holdfast("loop", "show", option, "")
     assert (answer.code, f"{option} is empty" in answer.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "words", [["show"], ["resume"], ["run", "--with", "run.toml", "--dry-run"]]
+)
+def test_a_track_is_named_as_a_run_of_plans_is(
+    world: World, holdfast: Holdfast, words: list[str]
+) -> None:
+    world.start("EXECUTE", tasks_total=1)
+    holdfast("loop", "start", "PLAN", "--track", "other")
+    with open("run.toml", "w") as file:
+        file.write("".join(f"[steps.{one}]\ncommand = ['true']\n" for one in RUNNABLE))
+    assert holdfast("loop", *words).code == 2, "there are two"
+    named = holdfast("loop", *words, "other", "--json")
+    assert named.data["track"] == "other"
+    assert named.out == holdfast("loop", *words, "--track", "other", "--json").out
+    assert holdfast("loop", *words, "other", "--track", "other").code == 0
+    twice = holdfast("loop", *words, "other", "--track", "demo")
+    assert (twice.code, "Which track" in twice.err) == (2, True)
+    assert holdfast("loop", *words, "").code == 2
 
 
 @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])

@@ -39,6 +39,15 @@ def text() -> str:
     return PROGRESS.read_text("utf-8")
 
 
+def test_an_empty_mode_is_no_mode(project: Path, document: Document) -> None:
+    for mode in ("", " ", "exec:"):
+        answer = document({"mode": mode})
+        assert (answer.code, "mode is empty" in answer.err) == (2, True)
+    assert not PROGRESS.exists()
+    document({"mode": "exec:tdd"})
+    assert "**Execution Mode:** exec:tdd\n" in text()
+
+
 def test_a_document_fills_every_field(project: Path, document: Document) -> None:
     answer = document(
         {

@@ -16,7 +16,6 @@ from bench.continuity.record import RECORDINGS
 from scripts.page_stories import leave_session
 
 import holdfast as library
-from holdfast.clients.claude import sessions as claude
 from holdfast.clients.table import NAMES
 from holdfast.clients.tool_calls import read_patch
 from holdfast.hooks.after_turn import after_turn

@@ -81,6 +81,16 @@ def test_nothing_is_changed_before_the_status(
     assert "--porcelain" in calls[0]
 
 
+def test_a_commit_is_named_by_a_command_that_knows_it(
+    project: Path, holdfast: Holdfast, git: Git
+) -> None:
+    change("a.py")
+    first = holdfast("checkpoint", *TASK, "--file", "a.py").out.splitlines()[0]
+    program, *words = first.partition(" is a commit: ")[2].split()
+    assert program == "git"
+    assert "a.py" in git(*words, "--stat")
+
+
 @pytest.mark.clause("CCC-30", "AMB-CCC-10", "CCC-05")
 def test_a_clean_tree_says_so_and_goes_on(
     project: Path, holdfast: Holdfast, linear: FakeLinear, git: Git

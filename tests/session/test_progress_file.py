@@ -503,7 +503,7 @@ def test_a_broken_file_is_kept_elsewhere_and_said(
 
 
 def test_empty_tasks_are_no_tasks(project: Path, holdfast: Holdfast) -> None:
-    holdfast("checkpoint", "--done", " ", "--remaining", "", "--decision", "", "--blocker", "")
+    holdfast("checkpoint", "--done", " ", "--remaining", "", "--decision", " ", "--blocker", "")
     assert text().count("- None") == 5
 
 

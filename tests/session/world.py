@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.clients.claude import usage as claude
+from holdfast.clients.claude import sessions as claude
 from holdfast.hooks.run import command
 from holdfast.kernel import failures
 from holdfast.kernel.errors import HoldfastError

@@ -9,21 +9,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from holdfast.budgets.limits import in_force_anyway, is_set
 from holdfast.budgets.rules import thresholds
 from holdfast.clients.table import titles
 from holdfast.fleet.epic import find
 from holdfast.kernel import clock
 from holdfast.kernel.errors import NotFound, Usage
 from holdfast.session import spending, steps
+from holdfast.session.quotas import list_quotas
 from holdfast.session.sessions import check_id
 
 if TYPE_CHECKING:
     from holdfast.budgets.check import Budget, BudgetReport
     from holdfast.budgets.measure import Given
-    from holdfast.budgets.rules.ledger import BudgetState
-    from holdfast.budgets.rules.thresholds import Limits
+    from holdfast.budgets.rules.ledger import Acknowledgment, BudgetState, Halt, Pending
+    from holdfast.budgets.rules.thresholds import Limits, Sources
+    from holdfast.budgets.rules.triggers import Trigger
     from holdfast.kernel.commit import Outcome
     from holdfast.kernel.workspace import Workspace
+    from holdfast.session.quotas import ClientQuota
     from holdfast.session.spending import Account, Spending
 
 PARTS = ("steps", "subagents", "elsewhere")
@@ -156,6 +160,45 @@ def report(budget: Budget, request: ReportRequest) -> SpendingReport:
     parts = [each["spent"] for each in accounts]
     total = _sum(parts, reported["cost"] if reported else None)
     return {"agent": request.agent, "accounts": accounts, "reported": reported, **total}  # type: ignore[typeddict-item]
+
+
+class LimitsReport(TypedDict):
+    """The limits in force with their sources and actions, and what the budget has on record. `problem`
+    says what is wrong with the file that sets them. `is_set`: hooks hold agents to them. `lowered` are those
+    of a program's flags; the waypoint's others are a person's."""
+
+    is_set: bool
+    problem: str
+    limits: Limits
+    lowered: Limits
+    sources: Sources
+    actions: dict[str, dict[str, str]]
+    triggers: list[Trigger]
+    acknowledgments: dict[str, Acknowledgment]
+    last_reset: str | None
+    pending: dict[str, Pending]
+    stopped: Halt | None
+    quotas: list[ClientQuota]
+
+
+def show_limits(budget: Budget) -> LimitsReport:
+    """Read the limits in force, also while the file that sets them is wrong."""
+    state = budget.state()
+    held, problem = in_force_anyway(budget.workspace, state)
+    return {
+        "is_set": is_set(budget.workspace, state),
+        "problem": problem,
+        "limits": held.limits,
+        "lowered": state["lowered"],
+        "sources": held.sources,
+        "actions": held.actions,
+        "triggers": held.triggers,
+        "acknowledgments": state["acknowledgments"],
+        "last_reset": state["last_reset"],
+        "pending": state["pending"],
+        "stopped": state["stopped"],
+        "quotas": list_quotas(budget.workspace, _now(budget)),
+    }
 
 
 def reported_by(state: BudgetState) -> Reported:

@@ -345,7 +345,7 @@ def _parse(arguments: list[str]) -> Parsed | int:
     arguments = _with_options_last(arguments)
     for count in (0,) if is_bare(arguments) else (1, 2):
         if count == 0 or " ".join(arguments[:count]) in PLAIN:
-            path = ".".join(arguments[:count]) or "overview"
+            path = "_".join(arguments[:count]) or "overview"
             module = __import__(f"holdfast.cli.verbs.{path}", fromlist=["answer"])
             values = read(module, arguments[count:])
             if values is not None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -13,7 +14,7 @@ from click.core import ParameterSource
 
 from holdfast.cli.frame import INTERRUPTED, Call, Reply
 from holdfast.cli.plain_options import EVERYWHERE, arguments_of, options_of
-from holdfast.cli.verb_list import GROUPS, MODULES, VERBS, is_bare
+from holdfast.cli.verb_list import GROUPS, INNER_VERBS, MODULES, VERBS, is_bare
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.version import __version__
 
@@ -35,27 +36,15 @@ transcript_option = click.option(
 )
 
 
-# Texts, which may be empty, and -C, which then means the current folder, as git's does. Every other value
-# names something, and an empty one is a variable that a script forgot to set.
-MAY_BE_EMPTY = frozenset(
-    (
-        *(
-            "folder",
-            "text",
-            "reason",
-            "refusal",
-            "decision",
-            "action",
-            "task",
-            "status",
-            "next",
-            "title",
-        ),
-        *("done", "remaining", "decisions", "blocker", "blockers", "step", "doing", "current_task"),
-        *("current_issue", "notes", "message", "details", "subject", "recovery", "built", "how"),
-        *("cause", "context", "why", "error", "issue", "mode", "stage", "phase", "file_note"),
-    )
-)
+class TextOrEmpty(click.types.StringParamType):
+    """A text that may be empty: it clears a field, or the operation says what it lacks."""
+
+
+TEXT_OR_EMPTY = TextOrEmpty()
+# A command is suggested for a word that is at least so much like it, or the beginning of it.
+LIKENESS = 0.7
+MODULE_OF = {verb: module for module, verbs in MODULES.items() for verb in verbs}
+LONGER_HELP = {"loop": f"{VERBS['loop']} A step that stopped continues at the exact task."}
 
 
 def verb(function: Callable[..., Reply]) -> Callable[..., Parsed]:
@@ -65,7 +54,8 @@ def verb(function: Callable[..., Reply]) -> Callable[..., Parsed]:
     json, folder = EVERYWHERE
 
     @click.option(json[0], json[1], is_flag=True, help=json[3])
-    @click.option(folder[0], folder[1], metavar="DIR", help=folder[3])
+    # Empty, it is the current folder, as git's is.
+    @click.option(folder[0], folder[1], type=TEXT_OR_EMPTY, metavar="DIR", help=folder[3])
     @functools.wraps(function)
     def parsed(**arguments: Any) -> Parsed:
         _refuse_empty(click.get_current_context(), arguments)
@@ -75,20 +65,28 @@ def verb(function: Callable[..., Reply]) -> Callable[..., Parsed]:
 
 
 def _refuse_empty(context: click.Context, arguments: dict[str, Any]) -> None:
+    """Refuse an empty value that names something: a script forgot to set the variable."""
     for parameter in context.command.params:
         name = parameter.name or ""
         value = arguments.get(name)
         is_empty = value == "" or (isinstance(value, tuple) and "" in value)
-        source = context.get_parameter_source(name)
-        if is_empty and name not in MAY_BE_EMPTY and source is ParameterSource.COMMANDLINE:
-            label = parameter.human_readable_name
-            if isinstance(parameter, click.Option):
-                label = next((one for one in parameter.opts if one[:2] == "--"), parameter.opts[0])
+        if not is_empty or isinstance(parameter.type, TextOrEmpty):
+            continue
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            leave_out = "" if parameter.required else ", or leave it out"
             raise Usage(
-                f"{label} is empty.",
-                hint=f"Give it a value{'' if parameter.required else ', or leave it out'}: "
-                f"`{context.command_path} --help`.",
+                f"{_label(parameter)} is empty.",
+                hint=f"Give it a value{leave_out}: `{context.command_path} --help`.",
             )
+
+
+def _label(parameter: click.Parameter) -> str:
+    """`--session`, or `AGENT` for an argument."""
+    if isinstance(parameter, click.Option):
+        return next((one for one in parameter.opts if one[:2] == "--"), parameter.opts[0])
+    if isinstance(parameter.type, click.Choice) and not parameter.metavar:
+        return (parameter.name or "").upper()
+    return parameter.human_readable_name.strip("[].")
 
 
 def from_table(name: str, module: ModuleType) -> click.Command:
@@ -98,9 +96,10 @@ def from_table(name: str, module: ModuleType) -> click.Command:
         function = click.option(
             option.flag,
             option.name,
-            is_flag=option.kind == "flag",
+            # With False, click takes the option without its value.
+            is_flag=option.kind == "flag" or None,
             multiple=option.kind == "many",
-            type=int if option.kind == "number" else None,
+            type={"number": int, "text or empty": TEXT_OR_EMPTY}.get(option.kind),
             metavar=option.metavar or None,
             help=option.help,
         )(function)
@@ -109,25 +108,35 @@ def from_table(name: str, module: ModuleType) -> click.Command:
     return click.command(name)(function)
 
 
-class Verbs(click.Group):
-    """A group whose commands are imported when they are called. `modules` says which module holds which
-    verbs, as `<verb>_command`. A verb that it does not name has a module of its own, with `command`."""
+class VerbGroup(click.Group):
+    """A group that answers an unknown word with the nearest commands."""
 
-    def __init__(
-        self,
-        package: str,
-        names: dict[str, str],
-        groups: dict[str, dict[str, str]] | None = None,
-        modules: dict[str, tuple[str, ...]] | None = None,
-        **options: Any,
-    ) -> None:
-        super().__init__(**options)
-        self._package = package
-        self._names = names
-        self._groups = groups
-        self._module_of = {
-            verb: module for module, verbs in (modules or {}).items() for verb in verbs
-        }
+    def resolve_command(
+        self, context: click.Context, arguments: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name, known = arguments[0], self.list_commands(context)
+        if name.startswith("-") or name in known:
+            return super().resolve_command(context, arguments)
+        raise Usage(
+            f"There is no command {name!r:.60}.",
+            hint=f"{_suggest(name, known)}See `{context.command_path} --help`.",
+        )
+
+
+def _suggest(word: str, known: Iterable[str]) -> str:
+    """`Did you mean resume? `, or nothing where no name is near."""
+    names = list(known)
+    near = difflib.get_close_matches(word, names, n=2, cutoff=LIKENESS)
+    near = near or [name for name in names if word and name.startswith(word)]
+    return f"Did you mean {' or '.join(near[:2])}? " if near else ""
+
+
+class Verbs(VerbGroup):
+    """A group of `verb_list`, whose commands are imported when they are called."""
+
+    def __init__(self, name: str, **options: Any) -> None:
+        super().__init__(name, **options)
+        self._names = INNER_VERBS[name] if name else VERBS
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(self._names)
@@ -135,40 +144,32 @@ class Verbs(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in self._names:
             return None
-        module_name = self._module_of.get(name, name)
-        module = __import__(f"{self._package}.{module_name}", fromlist=["command"])
-        attribute = f"{name.replace('-', '_')}_command" if name in self._module_of else "command"
-        command: click.Command = getattr(module, attribute, None) or from_table(name, module)
+        command = self._command(name)
         command.short_help = self._names[name]
         return command
 
-    def resolve_command(
-        self, context: click.Context, arguments: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        name = arguments[0]
-        if not name.startswith("-") and name not in self._names:
-            raise click.UsageError(f"There is no command {name!r}.{self._nearest(name)}", context)
-        return super().resolve_command(context, arguments)
-
-    def _nearest(self, name: str) -> str:
-        import difflib
-
-        close = difflib.get_close_matches(name, self._names, n=2, cutoff=0.5)
-        return f" Did you mean {' or '.join(close)}?" if close else ""
+    def _command(self, name: str) -> click.Command:
+        path = f"{self.name} {name}".strip()
+        if path in INNER_VERBS:
+            return Verbs(name, help=LONGER_HELP.get(name, VERBS[name]))
+        module_name = MODULE_OF.get(path) or self.name or name
+        module = __import__(f"holdfast.cli.verbs.{module_name}", fromlist=["command"])
+        for attribute in (f"{name.replace('-', '_')}_command", "command"):
+            if hasattr(module, attribute):
+                found: click.Command = getattr(module, attribute)
+                return found
+        return from_table(name, module)
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of verbs from their one-line descriptions, without importing them."""
-        for heading, names in (self._groups or {"Commands": self._names}).items():
+        for heading, names in ({"Commands": self._names} if self.name else GROUPS).items():
             with formatter.section(heading):
                 formatter.write_dl(list(names.items()))
 
 
 @click.command(
+    "",
     cls=Verbs,
-    package="holdfast.cli.verbs",
-    names=VERBS,
-    groups=GROUPS,
-    modules=MODULES,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, message="holdfast %(version)s")
@@ -205,7 +206,8 @@ def parse(arguments: list[str]) -> Parsed | int:
         meant, path = _command_of(command, arguments)
         if error.ctx is not None:
             path = error.ctx.command_path
-        raise Usage(_in_plain_words(error, meant), hint=f"See `{path} --help`.") from None
+        message, hint = _in_our_words(error, meant, path)
+        raise Usage(message, hint=hint) from None
 
 
 def _command_of(command: click.Command, arguments: list[str]) -> tuple[click.Command, str]:
@@ -221,23 +223,58 @@ def _command_of(command: click.Command, arguments: list[str]) -> tuple[click.Com
     return command, path
 
 
-def _in_plain_words(error: click.UsageError, command: click.Command) -> str:
-    """Click's complaint, where its own words do not say what to give."""
-    said = error.format_message()
-    if isinstance(error, click.BadParameter):
-        for ours, theirs in (("a whole number", "integer"), ("a number", "float")):
-            said = said.replace(f"is not a valid {theirs} range", f"is not {ours}")
-            said = said.replace(f"is not a valid {theirs}", f"is not {ours}")
-        kind = error.param.type if error.param is not None else None
-        if isinstance(kind, click.IntRange | click.FloatRange) and said.endswith("number."):
-            limits = [f"from {kind.min}"] if kind.min is not None else []
-            limits += [f"to {kind.max}"] if kind.max is not None else []
-            said = " ".join([said.removesuffix("."), *limits]) + "."
+def _in_our_words(error: click.UsageError, command: click.Command, path: str) -> tuple[str, str]:
+    """Click's complaint as message and hint."""
+    see = f"See `{path} --help`."
+    if isinstance(error, click.MissingParameter) and error.param is not None:
+        return f"{_label(error.param)} is missing.", _known(error.param.type) + see
+    if isinstance(error, click.BadParameter) and error.param is not None:
+        said = _wrong_value(error.message, error.param.type)
+        return f"{_label(error.param)}: {said}", _known(error.param.type) + see
+    if isinstance(error, click.NoSuchOption):
+        options = [one for parameter in command.params for one in parameter.opts if one[:2] == "--"]
+        return f"There is no option {error.option_name}.", _suggest(
+            error.option_name, options
+        ) + see
     if isinstance(error, click.BadOptionUsage):
-        for parameter in command.params:
-            if error.option_name in parameter.opts and parameter.nargs > 1 and parameter.metavar:
-                said = f"{said.removesuffix('.')}: {parameter.metavar}."
+        return _wrong_option(error.option_name, command), see
+    extra = error.message.partition("extra argument")[2]
+    if extra:
+        words = extra.partition("(")[2].removesuffix(")")
+        return f"There is no argument for {words!r:.60}.", see
+    return error.format_message(), see
+
+
+def _known(kind: click.ParamType[Any]) -> str:
+    return (
+        f"Known are: {', '.join(map(str, kind.choices))}. "
+        if isinstance(kind, click.Choice)
+        else ""
+    )
+
+
+def _wrong_value(said: str, kind: click.ParamType[Any]) -> str:
+    """What a value is not, from what click says: it begins with the value."""
+    value = said.rpartition(" is not ")[0]
+    if isinstance(kind, click.Choice):
+        return f"{value} is not known."
+    if isinstance(kind, click.types.IntParamType | click.types.FloatParamType):
+        wanted = "a whole number" if isinstance(kind, click.types.IntParamType) else "a number"
+        least, most = getattr(kind, "min", None), getattr(kind, "max", None)
+        limits = f" from {least}" if least is not None else ""
+        limits += f" to {most}" if most is not None else ""
+        return f"{value} is not {wanted}{limits}."
     return said
+
+
+def _wrong_option(name: str, command: click.Command) -> str:
+    """An option without its values, or a flag with one."""
+    option = next((one for one in command.params if name in one.opts), None)
+    if isinstance(option, click.Option) and option.is_flag:
+        return f"{name} takes no value."
+    if option is not None and option.nargs > 1:
+        return f"{name} needs {option.nargs} values: {option.metavar}."
+    return f"{name} needs a value."
 
 
 def confirmed(call: Call, yes: bool, act: Callable[[bool], Answer]) -> Answer:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any, Literal
 
-    Kind = Literal["text", "many", "flag", "number"]
+    Kind = Literal["text", "text or empty", "many", "flag", "number"]
 
 EVERYWHERE = (
     ("--json", "as_json", "flag", "Print one JSON envelope."),

@@ -22,7 +22,7 @@ from holdfast.cli.terminal import (
     terminal_width,
     unstyle,
 )
-from holdfast.cli.verbs.loop.steps import status
+from holdfast.cli.verbs.loop import status
 from holdfast.kernel import clock
 
 TYPE_CHECKING = False

@@ -9,29 +9,42 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.estop.stop import refuse_stopped
 from holdfast.kernel.errors import NotFound, Usage
+from holdfast.loop.history import attempts, events
 from holdfast.loop.rules.checkpoint import (
+    active_blockers,
     checkpoint_of,
+    checkpoints_of,
     counted,
     current_step,
+    is_due,
+    loop_of,
+    problems,
     status_of,
     step_named,
+    upcoming_step,
 )
+from holdfast.loop.rules.decisions import cycles_of, limit_of
 from holdfast.loop.rules.model import (
     COMPLETE,
     COUNTERS,
     EXECUTE,
     FIX,
+    IN_PROGRESS,
     METADATA,
     PASSED,
     PROGRESS_NUMBERS,
+    RUNNABLE,
 )
+from holdfast.loop.rules.orchestrator import command_of
 from holdfast.loop.rules.tasks import count_tasks, same_task
+from holdfast.loop.track import NextTask, find_next_task
 
 if TYPE_CHECKING:
+    from holdfast.loop.history import Attempt
     from holdfast.loop.rules.model import LoopState
     from holdfast.loop.rules.tasks import TrackTask
     from holdfast.loop.track import Track, TrackResult
@@ -242,6 +255,70 @@ def summarize(state: LoopState, step: str) -> dict[str, Any]:
         "status": PASSED if step == COMPLETE else status_of(state, step),
         "checkpoint": dict(checkpoint_of(state, step)),
     }
+
+
+class TrackReport(TypedDict):
+    """A track for its readers. `due`: PLAN should say how far it is. `history` has all events, the oldest
+    first."""
+
+    track: str
+    metadata: str
+    loop_state: dict[str, Any]
+    blockers: list[Any]
+    problems: dict[str, list[str]]
+    due: bool
+    attempts: list[Attempt]
+    history: list[dict[str, Any]]
+
+
+def describe(track: Track, state: LoopState, now: int) -> TrackReport:
+    """What a track is at, what is wrong with its file, and what happened."""
+    found = {step: list(problems(each)) for step, each in checkpoints_of(state).items()}
+    return {
+        "track": state["track"],
+        "metadata": f"{state['folder']}/{METADATA}",
+        "loop_state": dict(loop_of(state)),
+        "blockers": active_blockers(state),
+        "problems": {step: each for step, each in found.items() if each},
+        "due": is_due(state, now),
+        "attempts": attempts(track),
+        "history": events(track),
+    }
+
+
+class WayOn(NextTask):
+    """Where a track continues, and how: `command` runs the step, `leads` are the commands of holdfast that
+    lead to it. `is_used_up`: the step is a fix, and no fix cycle is left."""
+
+    command: list[str]
+    leads: list[str]
+    is_used_up: bool
+
+
+def find_way_on(track: Track, state: LoopState) -> WayOn:
+    """What to run next: the superpower of the step, or the command that starts it or ends the track. A step
+    that runs and has no superpower needs none."""
+    current, found = current_step(state), find_next_task(track, state)
+    step, which = found["step"], f"--track {track.place.track}"
+    leads = [f"holdfast loop advance {which}"] if step != current else []
+    leads += [f"holdfast loop start {step} {which}"] if step in RUNNABLE else []
+    is_used_up = upcoming_step(state) == FIX != current and cycles_of(state) >= limit_of(state)
+    command = command_of(state, step, _context_files(track))
+    is_running = step == current and status_of(state, step) == IN_PROGRESS
+    if is_used_up:
+        command = leads[0].split()
+    elif not command and not is_running and current != COMPLETE and leads:
+        command = leads[-1].split()
+    return {**found, "command": command, "leads": leads, "is_used_up": is_used_up}
+
+
+def _context_files(track: Track) -> list[str]:
+    """The project's files that a superpower reads first."""
+    try:
+        names = sorted(os.listdir(os.path.join(track.workspace.root, "conductor")))
+    except OSError:
+        return []
+    return [f"conductor/{name}" for name in names if name.endswith(".md")]
 
 
 def _named(step: str) -> str:

@@ -16,11 +16,11 @@ from holdfast.estop.stop import refuse_stopped
 from holdfast.gates import person
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict, HoldfastError, NotFound, Usage
+from holdfast.session.session_list import command_to_resume
 from holdfast.session.usage_limits import list_limited, local_time, span
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Literal
 
     from holdfast.clients.table import ClientName
     from holdfast.kernel.workspace import Workspace
@@ -36,12 +36,15 @@ ROUNDED, EXACT = clock.MINUTE, 1000
 LOOK_EVERY = 5.0
 
 
-def startable(preferred: str) -> ClientName | Literal[""]:
-    """A client whose program is on the PATH: the preferred one, else the first; empty if none is."""
-    for name in sorted(NAMES, key=lambda each: each != preferred):
-        if shutil.which(CLIENTS[name].start[0]):
-            return name
-    return ""
+def command_to_start(found: Resumption, transcript: str = "", *, accept_foreign: bool) -> str:
+    """The command that starts a client with this text: the session's own client, else the first whose
+    program is on the PATH; empty if there is none, or while the session is at work."""
+    names = sorted(NAMES, key=lambda each: each != found["client"])
+    client = next((name for name in names if shutil.which(CLIENTS[name].start[0])), "")
+    if found["at_work"] or not client:
+        return ""
+    is_foreign = accept_foreign and found["verdict"] == "FOREIGN"
+    return f"{command_to_resume(found['session'], transcript, is_foreign=is_foreign)} --in {client}"
 
 
 def command_for(client: ClientName, prompt: str) -> list[str]:

@@ -22,8 +22,6 @@ from holdfast.loop.rules.checkpoint import (
 from holdfast.loop.rules.model import FAILED, IN_PROGRESS
 from holdfast.plans import runs
 from holdfast.plans.rules.ready import waiting_gates
-from holdfast.plans.runs import RunFolder
-from holdfast.processes.lease import is_held
 from holdfast.remote import server_time
 from holdfast.session.handover_text import age_of
 
@@ -48,9 +46,7 @@ def list_interrupted(workspace: Workspace, now: int) -> list[tuple[str, str]]:
 def _runs(workspace: Workspace, now: int) -> Iterator[tuple[str, str]]:
     for state in runs.unfinished(workspace) if workspace.journal.heads("run:") else ():
         # An open gate says by itself that a person is waited for.
-        if is_held(RunFolder(workspace, state["id"]).lease) or runs.unanswered_gates(
-            workspace, state
-        ):
+        if runs.runner_of(workspace, state) or runs.unanswered_gates(workspace, state):
             continue
         head = workspace.journal.head(f"run:{state['id']}")
         since = age_of(clock.parse(head["seen_at"]), now) if head else ""

@@ -92,7 +92,8 @@ def _next(
     if first is not None and first["here"]:
         return "holdfast resume", "continue the work that was left here"
     if first is not None:
-        return command_to_resume(first), "continue here what was left in another place"
+        command = command_to_resume(first["session"], is_foreign=True)
+        return command, "continue here what was left in another place"
     if sessions and is_workspace:
         return "holdfast status", "see what is at work here"
     if not is_workspace:

@@ -124,6 +124,20 @@ def unanswered_gates(workspace: Workspace, state: RunState) -> list[tuple[str, s
     return found
 
 
+def runner_of(workspace: Workspace, state: RunState) -> str:
+    """The process that carries a run out now; empty if none does."""
+    return is_held(RunFolder(workspace, state["id"]).lease)
+
+
+def find_run_that_asked(workspace: Workspace, gate: str) -> RunState | None:
+    """The run that waits for a gate, if no process carries it out: a resume takes the answer up."""
+    for state in unfinished(workspace):
+        asked = [state["plans"][plan]["gates"][key]["gate"] for plan, key in waiting_gates(state)]
+        if gate in asked and not runner_of(workspace, state):
+            return state
+    return None
+
+
 def count(state: RunState) -> Count:
     """How many tasks are done, of how many that are to be done."""
     return {"done": state["done"], "total": state["total"]}
@@ -247,7 +261,7 @@ def refuse_alive(workspace: Workspace, paths: Collection[str], *, but: str = "")
         shared = [path for path in paths_of(state) if path in paths]
         if state["id"] == but or not shared:
             continue
-        holder = is_held(RunFolder(workspace, state["id"]).lease)
+        holder = runner_of(workspace, state)
         if holder:
             raise Conflict(
                 f"{shared[0]} is being run already: by the run {state['id']}, process {holder}.",

@@ -14,8 +14,8 @@ import tempfile
 from typing import TYPE_CHECKING, TypedDict
 
 from holdfast.clients import transcripts
+from holdfast.clients.claude.sessions import of_path as claude_files
 from holdfast.clients.claude.transcript import read_sidechains
-from holdfast.clients.claude.usage import of_path as claude_files
 from holdfast.clients.discovery import sessions_in
 from holdfast.clients.lines import NewLines, Unread
 from holdfast.clients.table import own_id, title_of, titles

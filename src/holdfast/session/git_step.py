@@ -110,7 +110,9 @@ def _commit(
     ]
     outcome = done["outcome"]
     if outcome in ("committed", "already"):
-        step = report.done(report.SNAPSHOT, f"Git snapshot {(done['commit'] or '')[:12]}.")
+        commit = (done["commit"] or "")[:12]
+        said = f"Git snapshot {commit} is a commit: git show {commit}"
+        step = report.done(report.SNAPSHOT, said)
     elif outcome == "clean":
         step = report.skipped(report.SNAPSHOT, CLEAN)
     elif outcome == "nothing":

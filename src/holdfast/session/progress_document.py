@@ -35,6 +35,11 @@ def read(document: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     for name in TEXTS:
         if not isinstance(given.get(name, ""), str | None):
             raise Usage(f"The document's {name} must be text.")
+    if given.get("mode") is not None:
+        # The file says `exec:tdd`, and many callers do.
+        given["mode"] = given["mode"].removeprefix("exec:")
+        if not given["mode"].strip():
+            raise Usage("The mode is empty.", hint="Such as tdd; leave it out to keep it.")
     if not isinstance(claims, list) or not all(_is_claim(claim) for claim in claims):
         raise Usage("The document's claims must be a list of {claim, probe}.")
     return given, list(claims)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from typing import TYPE_CHECKING, TypedDict
 
 from holdfast.clients.discovery import session_at, sessions_in
@@ -105,10 +106,12 @@ def first_to_resume(listed: Sequence[ListedSession]) -> ListedSession | None:
     return next((one for one in idle if one["here"]), idle[0] if idle else None)
 
 
-def command_to_resume(one: ListedSession) -> str:
-    """The command that prints what a session left, as it runs in this worktree."""
-    accept = "" if one["here"] else " --accept-foreign"
-    return f"holdfast resume --session {one['session'][:8]}{accept}"
+def command_to_resume(session: str, transcript: str = "", *, is_foreign: bool = False) -> str:
+    """The command that prints what a session or a transcript left. `is_foreign`: by another worktree."""
+    which = f" --session {session[:8]}" if session else ""
+    if transcript:
+        which = f" --transcript {shlex.quote(transcript)}"
+    return f"holdfast resume{which}{' --accept-foreign' if is_foreign else ''}"
 
 
 def _slots(workspace: Workspace, now: int) -> dict[str, dict[str, Any]]:

@@ -12,7 +12,7 @@ from holdfast.cli.parser import verb
 from holdfast.cli.plan_attendants import is_person_here
 from holdfast.cli.plan_screen import screen
 from holdfast.cli.terminal import echo, style
-from holdfast.cli.verbs.plan.run import (
+from holdfast.cli.verbs.plan_run import (
     beginning,
     checked,
     clear_alerts,
@@ -25,8 +25,6 @@ from holdfast.cli.verbs.plan.run import (
 from holdfast.kernel.errors import Declined, Waiting
 from holdfast.plans import runs
 from holdfast.plans.discovery import has_plans
-from holdfast.plans.runs import RunFolder
-from holdfast.processes.lease import is_held
 
 APPROVED = "approved"
 
@@ -88,7 +86,7 @@ def cockpit_command(call: Call, id: str, **options: Any) -> Reply:
         if not id and not any(runs.every(call.workspace)):
             return only_cleared(cleared)
     state = runs.find_run(call.workspace, id)
-    runner = is_held(RunFolder(call.workspace, state["id"]).lease)
+    runner = runs.runner_of(call.workspace, state)
     if not runner:
         return go_on(call, id, **options)
     data = {"run": state["id"], "ended": "", "runner": runner, **runs.count(state)}

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from holdfast.cli.frame import Call, Reply, tell_of_new_file, warn
-from holdfast.cli.parser import verb
+from holdfast.cli.parser import TEXT_OR_EMPTY, verb
 from holdfast.cli.terminal import safe
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.session import progress_document, sessions
@@ -48,19 +48,23 @@ WEAK_WITHOUT = {
 )
 @click.option("--session", default="", help="Session id.  [default: the session at work here]")
 @click.option("--issue", help="The issue, such as CIA-123, #12 or owner/repository#12.")
-@click.option("--title", help="The issue's title.")
-@click.option("--mode", help="The execution mode, such as exec:tdd.")
-@click.option("--task", "current", help="The task that you work on.")
-@click.option("--status", help="How far that task is.")
+@click.option("--title", type=TEXT_OR_EMPTY, help="The issue's title.")
+@click.option("--mode", help="The execution mode, such as tdd.")
+@click.option("--task", "current", type=TEXT_OR_EMPTY, help="The task that you work on.")
+@click.option("--status", type=TEXT_OR_EMPTY, help="How far that task is.")
 @click.option("--done", multiple=True, help="A finished task; repeatable. Added to the others.")
 @click.option(
-    "--remaining", multiple=True, help="A task that is left; repeatable. Replaces the list."
+    "--remaining",
+    multiple=True,
+    type=TEXT_OR_EMPTY,
+    help="A task that is left; repeatable. Replaces the list.",
 )
 @click.option("--decision", "decisions", multiple=True, help='A decision, "what: why"; repeatable.')
 @click.option(
     "--blocker",
     "blockers",
     multiple=True,
+    type=TEXT_OR_EMPTY,
     help='A blocker, "what (unblocked by: condition)"; repeatable. Replaces the list.',
 )
 @click.option("--no-blockers", is_flag=True, help="Clear the list of blockers.")

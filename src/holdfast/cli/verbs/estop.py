@@ -5,15 +5,16 @@ from __future__ import annotations
 import click
 
 from holdfast.cli.frame import Call, Reply, warn
-from holdfast.cli.parser import verb
+from holdfast.cli.parser import TEXT_OR_EMPTY, verb
 from holdfast.cli.terminal import safe, style
 from holdfast.maintenance.emergency import DEFAULT_REASON, release, stop
 
 
 @click.command()
-@click.argument("words", nargs=-1, metavar="[REASON]...")
+@click.argument("words", type=TEXT_OR_EMPTY, nargs=-1, metavar="[REASON]...")
 @click.option(
     "--reason",
+    type=TEXT_OR_EMPTY,
     default="",
     metavar="TEXT",
     help=f"The same as REASON.  [default: {DEFAULT_REASON}]",
@@ -39,8 +40,10 @@ def estop_command(call: Call, words: tuple[str, ...], reason: str) -> Reply:
 
 
 @click.command()
-@click.argument("words", nargs=-1, metavar="[REASON]...")
-@click.option("--reason", default="", metavar="TEXT", help="The same as REASON.")
+@click.argument("words", type=TEXT_OR_EMPTY, nargs=-1, metavar="[REASON]...")
+@click.option(
+    "--reason", type=TEXT_OR_EMPTY, default="", metavar="TEXT", help="The same as REASON."
+)
 @verb
 def release_command(call: Call, words: tuple[str, ...], reason: str) -> Reply:
     """Lift the emergency stop, so that the agents go on.

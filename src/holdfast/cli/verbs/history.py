@@ -1,10 +1,11 @@
-"""holdfast history, show, diff, restore"""
+"""holdfast history, show, diff, restore, conflicts"""
 
 from __future__ import annotations
 
 import json
 import shutil
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,7 +14,8 @@ from holdfast.cli.frame import Call, Reply, warn_of_views
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ago, one_line, safe, style, table, wide
 from holdfast.journal.interface import find_record
-from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.maintenance.conflicts import TAKES, find, list_conflicts, settle
 from holdfast.maintenance.history import (
     DEFAULT_LIMIT,
     change_of,
@@ -24,13 +26,15 @@ from holdfast.maintenance.history import (
     show,
 )
 from holdfast.maintenance.record_text import subject_of, word_of
+from holdfast.session.session_list import command_to_resume
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from holdfast.journal.interface import Journal, Record
+    from holdfast.maintenance.conflicts import OpenConflict
     from holdfast.maintenance.history import RecordInWords
+
 
 SHORT_ID = 8
 LONGEST_ACTOR = 16
@@ -116,7 +120,7 @@ def show_command(call: Call, what: str) -> Reply:
     """
     shown = show(call.workspace, what, now=call.now)
     if "pack" in shown:
-        following = [f"holdfast resume --session {shown['session'][:8]}"]
+        following = [command_to_resume(shown["session"])]
         return Reply({**shown}, safe(shown["pack"]).split("\n"), next=following, pages=True)
     if "state" not in shown:
         record = shown["record"]
@@ -208,3 +212,46 @@ def restore_command(call: Call, id: str, dry_run: bool) -> Reply:
     said = f"Restored {done['stream']} to version {done['version']}."
     undo = f"holdfast restore {done['newest'][:8]}  # undo"
     return Reply(data, [*lines, *kept, said], next=[undo])
+
+
+@click.command()
+@click.argument("id", required=False)
+@click.option(
+    "--take",
+    type=click.Choice(TAKES),
+    help="End it: `edited` lets the edit by hand count; `kept` drops it, which only a person may do.",
+)
+@verb
+def conflicts_command(call: Call, id: str | None, take: str | None) -> Reply:
+    """Show the edits by hand of values that had changed meanwhile, each with both texts.
+
+    The file keeps the newer text until you choose one with `--take`, or edit that value again.
+    """
+    if take is None:
+        found = [find(call.workspace, id)] if id else list_conflicts(call.workspace)
+        next = [f"holdfast conflicts {one['id'][:8]} --take edited" for one in found[:1]]
+        return Reply({"conflicts": found}, _conflict_lines(found), next=next)
+    if not id:
+        raise Usage("Which conflict?", hint="holdfast conflicts lists them with their ids.")
+    ended = settle(call.workspace, id, take, actor=call.actor, now=call.now)
+    text = ended["edited"] if take == "edited" else ended["kept"]
+    said = f"{ended['place']} in {ended['path']} is now: {text}"
+    return Reply({"conflict": ended, "take": take}, [safe(said)])
+
+
+def _conflict_lines(found: Sequence[OpenConflict]) -> Iterator[str]:
+    if not found:
+        yield "No edit by hand met a newer change."
+    for one in found:
+        yield style(f"{one['id'][:8]}  {safe(one['path'])}  {safe(one['place'])}", bold=True)
+        yield from _conflict_text("edited by hand", one["edited"])
+        yield from _conflict_text("kept in the file", one["kept"])
+
+
+def _conflict_text(title: str, text: str) -> Iterator[str]:
+    lines = safe(text).split("\n")
+    if len(lines) == 1:
+        yield f"  {title}: {lines[0]}"
+        return
+    yield f"  {title}:"
+    yield from (f"    {line}" for line in lines)

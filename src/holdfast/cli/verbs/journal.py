@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from holdfast.cli.frame import Call, Reply, warn
-from holdfast.cli.parser import verb
+from holdfast.cli.parser import VerbGroup, verb
 from holdfast.cli.terminal import ProgressLine, safe
 from holdfast.cli.verbs.init import answer_trust
 from holdfast.journal.postgres.upkeep import grants
@@ -16,7 +16,7 @@ from holdfast.remote.move import LOCAL
 from holdfast.remote.move import move as move_journal
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def journal_command() -> None:
     """Move the journal between a file on this machine and a server for many machines."""
 
@@ -91,7 +91,7 @@ def trust(call: Call, forget: bool) -> Reply:
     return answer_trust(call, show=False, forget=forget)
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def admin_command() -> None:
     """For the owner of a PostgreSQL database of journals."""
 

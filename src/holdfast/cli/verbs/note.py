@@ -7,7 +7,7 @@ import sys
 import click
 
 from holdfast.cli.frame import Call, Reply, tell_of_new_file, warn_of_views
-from holdfast.cli.parser import verb
+from holdfast.cli.parser import TEXT_OR_EMPTY, verb
 from holdfast.cli.terminal import safe
 from holdfast.kernel.errors import Usage
 from holdfast.maintenance.history import picture
@@ -16,7 +16,7 @@ from holdfast.note.write import read_note, write_note
 
 
 @click.command()
-@click.argument("text", required=False)
+@click.argument("text", type=TEXT_OR_EMPTY, required=False)
 @click.option("--to", "name", default="default", show_default=True, help="Name of the note.")
 @click.option("--id", help="An id of your choice. The same id again changes nothing.")
 @verb

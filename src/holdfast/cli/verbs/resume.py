@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
@@ -21,7 +20,7 @@ from holdfast.maintenance.client_start import (
     MOST_HOURS,
     ResetRequest,
     command_for,
-    startable,
+    command_to_start,
     wait_for_reset,
 )
 from holdfast.session.resume import (
@@ -158,24 +157,12 @@ def resume_command(
     at = next(number for number, line in enumerate(lines) if verdict in line)
     coloured = style(verdict, COLOURS[verdict], bold=True)
     lines[at] = lines[at].replace(verdict, coloured, 1)
-    following = _following(found, transcript, accept_foreign=accept_foreign)
-    return Reply(data, lines, next=following)
+    following = command_to_start(found, transcript or "", accept_foreign=accept_foreign)
+    return Reply(data, lines, next=[following] if following else [])
 
 
 def _of(client: str) -> str:
     return f" of {title_of(client)}" if client else ""
-
-
-def _following(found: Resumption, transcript: str | None, *, accept_foreign: bool) -> list[str]:
-    """The command that starts a client with this text: the session's own, else one that is installed."""
-    client = "" if found["at_work"] else startable(found["client"])
-    if not client:
-        return []
-    which = f"--session {found['session'][:8]}" if found["session"] else ""
-    if transcript:
-        which = f"--transcript {quote(transcript)}"
-    accept = "--accept-foreign" if accept_foreign and found["verdict"] == "FOREIGN" else ""
-    return [" ".join(filter(None, ("holdfast resume", which, accept, f"--in {client}")))]
 
 
 # The name that users of the CCC protocol know.
@@ -200,7 +187,9 @@ def _listing(call: Call, workspace: Workspace | None) -> Reply:
         "and no checkpoint.",
     ]
     first = first_to_resume(listed)
-    following = [command_to_resume(first)] if first else []
+    following = []
+    if first:
+        following = [command_to_resume(first["session"], is_foreign=not first["here"])]
     return Reply({"sessions": [_data(one) for one in listed]}, lines or empty, next=following)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from holdfast.cli.frame import Call, Reply, warn, warn_of_views
-from holdfast.cli.parser import Verbs, verb
+from holdfast.cli.parser import TEXT_OR_EMPTY, verb
 from holdfast.cli.terminal import ago, safe, style, table, text_from
 from holdfast.kernel.text import plural
 from holdfast.rfc.bootstrap import bootstrap
@@ -29,30 +29,9 @@ if TYPE_CHECKING:
     from holdfast.rfc.write import TransitionResult, WriteResult
 
 
-VERBS = {
-    "init": "Begin an RFC: its folder, its files, its first phase.",
-    "list": "List the open RFCs and what each waits for.",
-    "prompt": "Print the questions at a phase boundary.",
-    "write": "Write the answers into the checkpoint.",
-    "transition": "Leave a phase; says whether to write and whether to restart.",
-    "bootstrap": "After a restart: print everything that is needed to continue.",
-    "show": "Show an RFC and its checkpoint.",
-    "close": "End an RFC that will not be accepted, or open it again.",
-    "lint": "Check a checkpoint that was written by hand, line by line.",
-}
-
-command = Verbs(
-    "holdfast.cli.verbs",
-    VERBS,
-    modules={"rfc": tuple(VERBS)},
-    name="rfc",
-    help="Keep the reasoning behind an RFC across phases, within 200 lines.",
-)
-
-
 @click.command()
 @click.argument("id")
-@click.option("--title", default="", help="Title in rfc.md; by default the id.")
+@click.option("--title", type=TEXT_OR_EMPTY, default="", help="Title in rfc.md; by default the id.")
 @click.option(
     "--strictness",
     type=click.Choice(STRICTNESS, case_sensitive=False),

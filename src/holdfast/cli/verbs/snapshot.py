@@ -8,7 +8,7 @@ import click
 
 from holdfast.cli import terminal
 from holdfast.cli.frame import Call, Reply, warn
-from holdfast.cli.parser import verb
+from holdfast.cli.parser import VerbGroup, verb
 from holdfast.cli.terminal import ago, safe, style, table
 from holdfast.fleet import transfer
 from holdfast.git import remote as remotes
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SHOWN = 40
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def command() -> None:
     """Save the whole work tree, untracked files too, as a commit under a private ref.
 

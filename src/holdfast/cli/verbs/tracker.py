@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from holdfast.cli.frame import Call, Reply
-from holdfast.cli.parser import verb
+from holdfast.cli.parser import VerbGroup, verb
 from holdfast.cli.terminal import ago, safe, table
 from holdfast.kernel import config
 from holdfast.kernel.text import plural
@@ -13,7 +13,7 @@ from holdfast.session.rules.session import TRACKER
 from holdfast.session.tracker_step import deliver_all
 
 
-@click.group()
+@click.group(cls=VerbGroup)
 def command() -> None:
     """Deliver the status comment to the issue, and show what waits to be delivered."""
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from holdfast.cli.frame import Call, Reply, warn
-from holdfast.cli.parser import verb
+from holdfast.cli.parser import TEXT_OR_EMPTY, verb
 from holdfast.cli.terminal import one_line, safe, style
-from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.kernel.text import plural
 from holdfast.loop.commands import (
     AdvanceRequest,
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from holdfast.loop.rules.model import LoopState
     from holdfast.loop.track import TrackResult
 
+
 WAITING = 8
 COLOURS = {PASSED: "green", FAILED: "red", BLOCKED: "yellow", IN_PROGRESS: "cyan"}
 
@@ -69,8 +70,12 @@ def track_verb(function: Callable[..., Reply]) -> Callable[..., Parsed]:
         track: str | None,
         track_dir: str | None,
         metadata: str | None,
+        named: str | None = None,
         **arguments: Any,
     ) -> Reply:
+        if named and track and named != track:
+            raise Usage(f"Which track: {named} or {track}?", hint="Name it once.")
+        track = named or track
         place = chosen(call.workspace, track, track_dir, metadata)
         meant = Track(call.workspace, call.writer, place, actor=call.actor, now=call.now)
         try:
@@ -104,6 +109,8 @@ def _for_this_track(hint: str, track: Track) -> str:
     return re.sub(r"(holdfast loop [a-z-]+)", rf"\1 {option}", hint)
 
 
+# For the verbs whose only argument is the track.
+track_argument = click.argument("named", required=False, metavar="[TRACK]")
 step_option = click.option(
     "--step", metavar="STEP", default="", help="Step to report on.  [default: the current step]"
 )
@@ -228,12 +235,14 @@ def start_command(call: Call, track: Track, step: str, **options: Any) -> Reply:
 @step_option
 @click.option("--current-phase", type=int, metavar="N", help="Number of the current phase.")
 @click.option("--total-phases", type=int, metavar="N", help="Number of phases in total.")
-@click.option("--current-task", metavar="TEXT", help="Task in progress.")
+@click.option("--current-task", type=TEXT_OR_EMPTY, metavar="TEXT", help="Task in progress.")
 @click.option("--tasks-completed", type=int, metavar="N", help="Number of completed tasks.")
 @click.option("--tasks-total", type=int, metavar="N", help="Number of tasks in total.")
 @click.option("--issues-fixed", type=int, metavar="N", help="Number of issues that FIX has fixed.")
 @click.option("--issues-total", type=int, metavar="N", help="Number of issues in total.")
-@click.option("--current-issue", metavar="TEXT", help="Issue that FIX works on.")
+@click.option(
+    "--current-issue", type=TEXT_OR_EMPTY, metavar="TEXT", help="Issue that FIX works on."
+)
 @outputs_option
 @click.option("--notes", metavar="TEXT", help="Short summary.")
 @track_verb
@@ -290,7 +299,7 @@ def pass_command(
 
 
 @click.command()
-@click.argument("reason")
+@click.argument("reason", type=TEXT_OR_EMPTY)
 @step_option
 @track_verb
 def fail_command(call: Call, track: Track, reason: str, step: str) -> Reply:
@@ -299,7 +308,7 @@ def fail_command(call: Call, track: Track, reason: str, step: str) -> Reply:
 
 
 @click.command()
-@click.argument("reason")
+@click.argument("reason", type=TEXT_OR_EMPTY)
 @step_option
 @track_verb
 def block_command(call: Call, track: Track, reason: str, step: str) -> Reply:

@@ -18,7 +18,6 @@ from holdfast.plans import runs
 from holdfast.plans.rules.ready import waiting_gates
 from holdfast.plans.rules.run_model import ABANDONED, OVER
 from holdfast.plans.runs import RunFolder
-from holdfast.processes.lease import is_held
 
 if TYPE_CHECKING:
     from holdfast.plans.rules.run_model import RunState
@@ -41,7 +40,7 @@ def command(call: Call, id: str, every: bool, tasks: bool, task: str | None) -> 
     state = runs.find_run(call.workspace, id)
     if task is not None:
         return _log(call, state, task)
-    runner = is_held(RunFolder(call.workspace, state["id"]).lease)
+    runner = runs.runner_of(call.workspace, state)
     lines = screen(state, now=call.now)
     lines += list(_why(call, state, runner))
     if tasks:

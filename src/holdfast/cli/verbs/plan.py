@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 import click
 
 from holdfast.cli.frame import Call, Reply, warn
-from holdfast.cli.parser import verb
+from holdfast.cli.parser import TEXT_OR_EMPTY, verb
 from holdfast.cli.plan_screen import COLOURS
 from holdfast.cli.terminal import one_line, safe, style
 from holdfast.kernel import config
@@ -25,10 +26,9 @@ from holdfast.plans.rules.lint import findings
 from holdfast.plans.rules.waves import WaveOrder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from holdfast.plans.rules.drawing import Phase
     from holdfast.plans.rules.model import PlanFinding
+
 
 LONGEST = 4096
 PIPED = 80
@@ -36,7 +36,9 @@ PIPED = 80
 
 @click.command()
 @click.argument("name", required=False, default="", metavar="[PHASE/PLAN]")
-@click.option("--title", default="", metavar="TEXT", help="Heading of the plan.")
+@click.option(
+    "--title", type=TEXT_OR_EMPTY, default="", metavar="TEXT", help="Heading of the plan."
+)
 @click.option("--ui", is_flag=True, help="The plan changes what people see, so a person looks.")
 @click.option("--dry-run", is_flag=True, help="Print the plan; write nothing.")
 @verb

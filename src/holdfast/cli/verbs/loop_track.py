@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import signal
 from collections.abc import Iterator, Sequence
@@ -25,22 +24,22 @@ from holdfast.cli.terminal import (
     unstyle,
     wide,
 )
-from holdfast.cli.verbs.loop.steps import (
+from holdfast.cli.verbs.loop import (
     WAITING,
     amounts,
     escalation_lines,
     line,
     paused,
     status,
+    track_argument,
     track_verb,
 )
 from holdfast.kernel.text import plural
 from holdfast.loop import run_file
-from holdfast.loop.commands import summarize
-from holdfast.loop.history import attempts, events, read_log
+from holdfast.loop.commands import describe, find_way_on, summarize
+from holdfast.loop.history import read_log
 from holdfast.loop.rules import orchestrator
 from holdfast.loop.rules.checkpoint import (
-    active_blockers,
     checkpoint_of,
     checkpoints_of,
     counted,
@@ -48,30 +47,27 @@ from holdfast.loop.rules.checkpoint import (
     instant_of,
     is_due,
     loop_of,
-    problems,
     said,
     status_of,
-    upcoming_step,
 )
-from holdfast.loop.rules.decisions import cycles_of, limit_of
+from holdfast.loop.rules.decisions import limit_of
 from holdfast.loop.rules.model import (
     COMPLETE,
     EXECUTE,
     FAILED,
-    FIX,
     IN_PROGRESS,
-    METADATA,
     NOT_STARTED,
     PASSED,
     RUNNABLE,
     STEPS,
 )
-from holdfast.loop.rules.orchestrator import command_of, resume_from
+from holdfast.loop.rules.orchestrator import resume_from
 from holdfast.loop.rules.tasks import remaining
 from holdfast.loop.runner import Run
-from holdfast.loop.track import Track, find_next_task
+from holdfast.loop.track import Track
 
 if TYPE_CHECKING:
+    from holdfast.loop.commands import TrackReport
     from holdfast.loop.rules.model import LoopState
 
 LATEST = 12
@@ -80,6 +76,7 @@ _SIGNS = {PASSED: "✓", FAILED: "✗", IN_PROGRESS: "▸", "BLOCKED": "■", NO
 
 
 @click.command()
+@track_argument
 @click.option(
     "--history", is_flag=True, help="Print every event of every attempt, the oldest first."
 )
@@ -97,24 +94,16 @@ def show_command(
     log: bool,
     attempt: int | None,
 ) -> Reply:
-    """Show the steps of a track, their progress, and what ran before."""
+    """Show the steps of TRACK, their progress, and what ran before."""
     if log or attempt is not None:
         return _log(track, attempt)
     state = track.read()
-    happened = events(track)
-    data: dict[str, Any] = {
-        "track": state["track"],
-        "metadata": f"{state['folder']}/{METADATA}",
-        "loop_state": dict(loop_of(state)),
-        "blockers": active_blockers(state),
-        "problems": _problems(state),
-        "due": is_due(state, call.now),
-        "attempts": [dict(one) for one in attempts(track)],
-        "history": happened if history else happened[-LATEST:],
-    }
+    found = describe(track, state, call.now)
+    happened = found["history"]
+    data = {**found, "history": happened if history else happened[-LATEST:]}
     if history:
         return Reply(data, _timeline(happened, call.now), pages=True)
-    return Reply(data, _lines(state, happened, data, call.now), pages=True)
+    return Reply(data, _lines(state, found, call.now), pages=True)
 
 
 def _log(track: Track, number: int | None) -> Reply:
@@ -124,14 +113,7 @@ def _log(track: Track, number: int | None) -> Reply:
     return Reply({**found, "output": text}, lines, pages=True)
 
 
-def _problems(state: LoopState) -> dict[str, list[str]]:
-    found = {step: list(problems(each)) for step, each in checkpoints_of(state).items()}
-    return {step: each for step, each in found.items() if each}
-
-
-def _lines(
-    state: LoopState, happened: list[dict[str, Any]], data: dict[str, Any], now: int
-) -> Iterator[str]:
+def _lines(state: LoopState, data: TrackReport, now: int) -> Iterator[str]:
     loop, step, width = loop_of(state), current_step(state), terminal_width()
     cycles = f"{loop.get('fix_cycle_count', 0)} of {loop.get('max_fix_cycles', 3)} fix cycles"
     title = style(safe(state["track"]), bold=True)
@@ -153,10 +135,10 @@ def _lines(
     if data["due"]:
         yield ""
         yield "PLAN should say how far it is: holdfast loop progress"
-    if happened:
+    if data["history"]:
         yield ""
         yield style("Latest", bold=True)
-        yield from (cut(line, width) for line in _timeline(happened[-LATEST:], now))
+        yield from (cut(line, width) for line in _timeline(data["history"][-LATEST:], now))
 
 
 def _steps(state: LoopState, current: str) -> list[str]:
@@ -274,6 +256,7 @@ def _said(event: dict[str, Any]) -> list[str]:
 
 
 @click.command()
+@track_argument
 @track_verb
 def resume_command(call: Call, track: Track) -> Reply:
     """Print what to run next: the step, its next open task, and the complete command.
@@ -282,69 +265,35 @@ def resume_command(call: Call, track: Track) -> Reply:
     """
     state = track.read()
     step = current_step(state)
-    place = find_next_task(track, state)
+    way = find_way_on(track, state)
     data: dict[str, Any] = {
         **summarize(state, step),
-        "next_step": place["step"],
-        "next_task": place["task"],
-        "open_tasks": place["open"],
-        "resume_from": resume_from(state) if place["step"] == EXECUTE else "",
-        "command": _command(call, track, state, place["step"]),
+        "next_step": way["step"],
+        "next_task": way["task"],
+        "open_tasks": way["open"],
+        "resume_from": resume_from(state) if way["step"] == EXECUTE else "",
+        "command": way["command"],
         "due": is_due(state, call.now),
     }
     if orchestrator.pause_of(state):
         return paused(state, data)
     rows = [["Step", line(state, step)]]
-    if place["step"] != step:
-        used = (
-            f", when you allow more than {limit_of(state)} fix cycles" if _is_used_up(state) else ""
-        )
-        rows.append(["Next", f"{place['step']}{used}"])
-    if place["task"]:
-        title = f"  {one_line(place['title'], 50)}" if place["title"] else ""
-        open_ones = style(f"  ({plural(place['open'], 'open task')})", dim=True)
-        rows.append(["Task", f"{safe(place['task'])}{title}{open_ones}"])
-    if data["command"]:
-        rows.append(["Run", safe(shlex.join(data["command"]))])
+    if way["step"] != step:
+        limit = f", when you allow more than {limit_of(state)} fix cycles"
+        rows.append(["Next", f"{way['step']}{limit if way['is_used_up'] else ''}"])
+    if way["task"]:
+        title = f"  {one_line(way['title'], 50)}" if way["title"] else ""
+        open_ones = style(f"  ({plural(way['open'], 'open task')})", dim=True)
+        rows.append(["Task", f"{safe(way['task'])}{title}{open_ones}"])
+    if way["command"]:
+        rows.append(["Run", safe(shlex.join(way["command"]))])
     if data["due"]:
         rows.append(["Due", "PLAN should say how far it is: holdfast loop progress"])
-    return Reply(data, list(table(rows)), next=_next(track, state, place["step"]))
-
-
-def _command(call: Call, track: Track, state: LoopState, step: str) -> list[str]:
-    """What runs a step: its superpower, or the command that starts it or ends the track. A step that runs
-    and has no superpower needs none."""
-    folder = os.path.join(call.workspace.root, "conductor")
-    try:
-        names = sorted(os.listdir(folder))
-    except OSError:
-        names = []
-    context = [f"conductor/{name}" for name in names if name.endswith(".md")]
-    command = command_of(state, step, context)
-    is_running = step == current_step(state) and status_of(state, step) == IN_PROGRESS
-    leads = _next(track, state, step)
-    if _is_used_up(state):
-        return leads[0].split()
-    if command or is_running or current_step(state) == COMPLETE:
-        return command
-    return leads[-1].split() if leads else []
-
-
-def _is_used_up(state: LoopState) -> bool:
-    """Whether the next step is a fix, and no fix cycle is left."""
-    return upcoming_step(state) == FIX != current_step(state) and cycles_of(state) >= limit_of(
-        state
-    )
-
-
-def _next(track: Track, state: LoopState, step: str) -> list[str]:
-    """The commands of holdfast that lead to a step."""
-    which = f"--track {track.place.track}"
-    advance = [f"holdfast loop advance {which}"] if step != current_step(state) else []
-    return advance + ([f"holdfast loop start {step} {which}"] if step in RUNNABLE else [])
+    return Reply(data, list(table(rows)), next=way["leads"])
 
 
 @click.command()
+@track_argument
 @click.option(
     "--with",
     "file",

@@ -24,7 +24,7 @@ from holdfast.cli.terminal import (
     terminal_width,
     wide,
 )
-from holdfast.cli.verbs.agent import context_for
+from holdfast.cli.verbs.agent_beat import context_for
 from holdfast.fleet.monitor import check
 from holdfast.fleet.roster import AgentEntry, epics_with_agents, list_agents
 from holdfast.kernel import clock, latch

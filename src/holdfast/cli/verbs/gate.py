@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from holdfast.cli.frame import Call, Reply, warn
-from holdfast.cli.parser import verb
+from holdfast.cli.parser import TEXT_OR_EMPTY, verb
 from holdfast.cli.terminal import safe, style, text_from
 from holdfast.gates.answer import attached
 from holdfast.gates.ask import AskRequest, WithdrawRequest, ask, withdraw
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from holdfast.gates.rules.gate import GateState
     from holdfast.gates.rules.gate_xml import XmlTask
     from holdfast.gates.rules.lint import GateFinding
+
 
 VERIFY_EXAMPLE = (
     'holdfast gate verify --built "User Dashboard" --how "Page loads" --url http://localhost:3000'
@@ -201,8 +202,14 @@ def light(state: GateState) -> str:
 
 
 @click.command()
-@click.option("--built", default="", metavar="TEXT", help="What was built.")
-@click.option("--how", multiple=True, metavar="TEXT", help="One thing to check; repeatable.")
+@click.option("--built", type=TEXT_OR_EMPTY, default="", metavar="TEXT", help="What was built.")
+@click.option(
+    "--how",
+    type=TEXT_OR_EMPTY,
+    multiple=True,
+    metavar="TEXT",
+    help="One thing to check; repeatable.",
+)
 @click.option(
     "--url", default="", help="Address to open.  [default: the first address in the texts]"
 )
@@ -236,8 +243,10 @@ def verify_command(
 
 
 @click.command()
-@click.argument("decision", required=False, default="")
-@click.option("--context", default="", metavar="TEXT", help="Why the decision matters.")
+@click.argument("decision", type=TEXT_OR_EMPTY, required=False, default="")
+@click.option(
+    "--context", type=TEXT_OR_EMPTY, default="", metavar="TEXT", help="Why the decision matters."
+)
 @click.option(
     "--option",
     "options",
@@ -293,8 +302,10 @@ def questions(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @click.command()
-@click.argument("action", required=False, default="")
-@click.option("--why", default="", metavar="TEXT", help="Why a machine cannot do it.")
+@click.argument("action", type=TEXT_OR_EMPTY, required=False, default="")
+@click.option(
+    "--why", type=TEXT_OR_EMPTY, default="", metavar="TEXT", help="Why a machine cannot do it."
+)
 @click.option("--step", "steps", multiple=True, metavar="TEXT", help="One instruction; repeatable.")
 @click.option(
     "--cause",

@@ -1,29 +1,33 @@
-"""holdfast agent beat"""
+"""holdfast agent beat; and the context and the reply of all verbs of agents, which need no click."""
 
 from __future__ import annotations
 
+from holdfast.cli.frame import Reply, warn
 from holdfast.cli.plain_options import PlainOption
-from holdfast.cli.verbs.agent import context_for, reply
+from holdfast.cli.terminal import safe
+from holdfast.fleet.context import open_context
 from holdfast.fleet.updates import beat
 from holdfast.kernel.errors import Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
-    from holdfast.cli.frame import Call, Reply
+    from holdfast.cli.frame import Call
+    from holdfast.fleet.context import AgentResult, FleetContext
     from holdfast.fleet.updates import BeatRequest
 
 ARGUMENTS = ("agent",)
 OPTIONS = (
-    PlainOption("--step", "text", "What you are doing right now."),
+    PlainOption("--step", "text or empty", "What you are doing right now."),
     PlainOption("--done", "many", "A step that is done; repeatable."),
     PlainOption("--next", "many", "A step still to do; repeatable. Replaces the list."),
     PlainOption("--file", "many", "A file that you changed; repeatable.", metavar="PATH"),
     PlainOption("--file-note", "many", "How far a file is; repeatable.", metavar="PATH=TEXT"),
-    PlainOption("--recovery", "text", "How another agent would go on from here."),
+    PlainOption("--recovery", "text or empty", "How another agent would go on from here."),
     PlainOption("--stage", "text", "S2.P1, S2.P2 or S2.P3; never backwards."),
-    PlainOption("--phase", "text", "The phase, as a short text."),
+    PlainOption("--phase", "text or empty", "The phase, as a short text."),
     PlainOption("--status", "text", "IN_PROGRESS, WAITING or BLOCKED."),
     PlainOption("--committed", "flag", "Everything is committed: clear the list of changed files."),
     PlainOption("--busy-until", "text", "Expect no heartbeat before TIME.", metavar="TIME"),
@@ -64,3 +68,25 @@ def _note(text: str) -> tuple[str, str]:
     if not equals or not path or not note:
         raise Usage(f"{text!r} is no note on a file.", hint="--file-note 'spec.md=80% complete'")
     return path, note
+
+
+def context_for(
+    operation: Callable[..., Any], call: Call, epic: str | None, fence: int | None = None
+) -> FleetContext:
+    """The context in which a call runs an operation."""
+    return open_context(
+        call.workspace_for(operation),
+        epic or "",
+        folder=call.folder,
+        actor=call.actor,
+        now=call.now,
+        fence=fence,
+    )
+
+
+def reply(result: AgentResult) -> Reply:
+    """The protocol's own lines for people, the checkpoint for programs; exit 7 under an emergency stop."""
+    result.refuse_stopped()
+    for warning in result.warnings:
+        warn(warning)
+    return Reply(result.data(), [safe(line) for line in result.lines], next=result.next)

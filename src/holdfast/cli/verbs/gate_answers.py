@@ -10,7 +10,7 @@ import click
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ago, echo, one_line, safe, style, table
-from holdfast.cli.verbs.gate.questions import context_of, light, shown
+from holdfast.cli.verbs.gate import context_of, light, shown
 from holdfast.gates import lookup
 from holdfast.gates.answer import AnswerRequest, answer, attached, facts, refused_attempts
 from holdfast.gates.pictures import path_of
@@ -20,10 +20,7 @@ from holdfast.gates.rules.gate_xml import write
 from holdfast.gates.wait import conclude, list_gates, present, wait
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.text import plural
-from holdfast.plans import runs as runs
-from holdfast.plans.rules.ready import waiting_gates
-from holdfast.plans.runs import RunFolder
-from holdfast.processes.lease import is_held
+from holdfast.plans.runs import find_run_that_asked, resume_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -270,13 +267,6 @@ def answer_command(call: Call, id: str, text: str | None, refusal: str | None) -
     assert given is not None
     what = f"no: {given['text']}" if given["verdict"] == "no" else given["answer"]
     line = f"Answered {state['id']}: {safe(what)}"
-    return Reply({**state}, [line], next=_after_answer(call, state["id"]))
-
-
-def _after_answer(call: Call, id: str) -> list[str]:
-    """What goes on now: the run that asked, if no process waits in it; else the other gates."""
-    for run in runs.unfinished(call.workspace):
-        asked = [run["plans"][plan]["gates"][key]["gate"] for plan, key in waiting_gates(run)]
-        if id in asked and not is_held(RunFolder(call.workspace, run["id"]).lease):
-            return [runs.resume_command(run)]
-    return ["holdfast gate list"] if lookup.open_gates(call.workspace) else []
+    run = find_run_that_asked(call.workspace, state["id"])
+    others = ["holdfast gate list"] if lookup.open_gates(call.workspace) else []
+    return Reply({**state}, [line], next=[resume_command(run)] if run else others)

@@ -1,5 +1,5 @@
-"""holdfast agent start, block, unblock, phase, sync, complete, send, inbox: an agent reports on its own work,
-and writes to others."""
+"""holdfast agent: what an agent reports and sends (start, block, unblock, phase, sync, complete, send, inbox), and
+how the work of one that stopped goes on (resume, takeover, restart, defer, absorb, restore, handoff, guide)."""
 
 from __future__ import annotations
 
@@ -10,16 +10,25 @@ from typing import TYPE_CHECKING
 import click
 
 from holdfast.cli.frame import Call, Reply, warn, warn_of_views
-from holdfast.cli.parser import epic_option, fence_option, transcript_option, verb
+from holdfast.cli.parser import (
+    TEXT_OR_EMPTY,
+    confirmed,
+    epic_option,
+    fence_option,
+    transcript_option,
+    verb,
+    yes_option,
+)
 from holdfast.cli.terminal import safe, style
-from holdfast.cli.verbs.agent import context_for, reply
-from holdfast.fleet.agents import start
+from holdfast.cli.verbs.agent_beat import context_for, reply
+from holdfast.fleet.agents import resume, start
 from holdfast.fleet.messages import inbox, send
-from holdfast.fleet.rules import handoff
+from holdfast.fleet.recovery import absorb, defer, handoff, restart, takeover
+from holdfast.fleet.rules.handoff import guide, parse
 from holdfast.fleet.rules.messages import FIELDS
-from holdfast.fleet.rules.model import PRIMARY, message_path
+from holdfast.fleet.rules.model import PRIMARY, STAGES, message_path
 from holdfast.fleet.sync import sync
-from holdfast.fleet.updates import block, complete, phase, unblock
+from holdfast.fleet.updates import block, complete, phase, restore, unblock
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.text import plural
 
@@ -61,7 +70,7 @@ def start_command(
         "archive": archive or "",
     }
     if package is not None:
-        request["package"] = handoff.parse(_read(package))
+        request["package"] = parse(_read(package))
         epic = epic or request["package"]["epic"]
     return reply(start(context_for(start, call, epic), request))
 
@@ -163,10 +172,12 @@ def complete_command(call: Call, agent: str, fence: int | None, epic: str | None
 @click.argument("to")
 @click.option("--from", "sender", default=PRIMARY, show_default=True, help="The sender.")
 @click.option("--subject", required=True, help="The subject, in one line.")
-@click.option("--action", default="", help="What the receiver should do.")
-@click.option("--details", default="", help="Details; may have several lines.")
-@click.option("--next", "then", default="", help="What comes next.")
-@click.option("--acknowledge", default="", help="How the receiver should answer.")
+@click.option("--action", type=TEXT_OR_EMPTY, default="", help="What the receiver should do.")
+@click.option("--details", type=TEXT_OR_EMPTY, default="", help="Details; may have several lines.")
+@click.option("--next", "then", type=TEXT_OR_EMPTY, default="", help="What comes next.")
+@click.option(
+    "--acknowledge", type=TEXT_OR_EMPTY, default="", help="How the receiver should answer."
+)
 @epic_option
 @verb
 def send_command(
@@ -263,3 +274,120 @@ def _field(name: str, text: str) -> Iterator[str]:
     for line in safe(text).split("\n") if text else []:
         yield f"      {style(f'{label:<13}', dim=True)}{line}".rstrip()
         label = ""
+
+
+@click.command()
+@click.argument("agent")
+@click.option("--feature", default="", help="The agent's feature, if no checkpoint names it.")
+@transcript_option
+@yes_option
+@epic_option
+@verb
+def resume_command(
+    call: Call, agent: str, feature: str, transcript: str, yes: bool, epic: str | None
+) -> Reply:
+    """Go on as AGENT in a fresh session, and print what it did, what it changed, and what comes next."""
+    return reply(
+        resume(
+            context_for(resume, call, epic),
+            {"agent": agent, "feature": feature, "transcript": transcript, "yes": yes},
+        )
+    )
+
+
+@click.command()
+@click.argument("old")
+@click.option("--by", "new", required=True, help="The agent that goes on; may be the same id.")
+@yes_option
+@epic_option
+@verb
+def takeover_command(call: Call, old: str, new: str, yes: bool, epic: str | None) -> Reply:
+    """Let another agent go on where OLD stopped.
+
+    The file of OLD is archived, and its life can write no more.
+    """
+    context = context_for(takeover, call, epic)
+    return reply(
+        confirmed(
+            *(call, yes), lambda sure: takeover(context, {"agent": old, "by": new, "yes": sure})
+        )
+    )
+
+
+@click.command()
+@click.argument("agent")
+@click.option("--feature", default="", help="The agent's feature, if its file does not name it.")
+@yes_option
+@epic_option
+@verb
+def restart_command(call: Call, agent: str, feature: str, yes: bool, epic: str | None) -> Reply:
+    """Start AGENT from scratch, as the last resort.
+
+    This is for a broken checkpoint, or for less than 30 minutes of work.
+    """
+    context = context_for(restart, call, epic)
+    return reply(
+        confirmed(
+            *(call, yes),
+            lambda sure: restart(context, {"agent": agent, "feature": feature, "yes": sure}),
+        )
+    )
+
+
+@click.command()
+@click.argument("agent")
+@yes_option
+@epic_option
+@verb
+def defer_command(call: Call, agent: str, yes: bool, epic: str | None) -> Reply:
+    """Defer the feature of AGENT to Wave 2, and archive the agent's file."""
+    context = context_for(defer, call, epic)
+    return reply(confirmed(call, yes, lambda sure: defer(context, {"agent": agent, "yes": sure})))
+
+
+@click.command()
+@click.argument("agent")
+@yes_option
+@epic_option
+@verb
+def absorb_command(call: Call, agent: str, yes: bool, epic: str | None) -> Reply:
+    """Give the feature of AGENT to the Primary, and archive the agent's file."""
+    context = context_for(absorb, call, epic)
+    return reply(confirmed(call, yes, lambda sure: absorb(context, {"agent": agent, "yes": sure})))
+
+
+@click.command()
+@click.argument("agent")
+@epic_option
+@verb
+def restore_command(call: Call, agent: str, epic: str | None) -> Reply:
+    """Replace the checkpoint of AGENT by its newest valid backup."""
+    return reply(restore(context_for(restore, call, epic), {"agent": agent}))
+
+
+@click.command()
+@click.argument("agent")
+@click.option("--feature", default="", help="The agent's feature, if it has not started yet.")
+@click.option("--from", "old", default="", help="The crashed agent whose work AGENT takes over.")
+@epic_option
+@verb
+def handoff_command(call: Call, agent: str, feature: str, old: str, epic: str | None) -> Reply:
+    """Print the text to paste into the session of AGENT: its id, its feature, its files.
+
+    With --from, AGENT takes over from a crashed agent. Otherwise it starts at S2.P1, or resumes.
+    """
+    context = context_for(handoff, call, epic)
+    text = handoff(context, {"agent": agent, "feature": feature, "taken_from": old})
+    return Reply({"agent_id": agent, "text": text}, [safe(line) for line in text.split("\n")])
+
+
+@click.command()
+@click.argument("stage", required=False, type=click.Choice(STAGES))
+@click.option("--all", "everything", is_flag=True, help="Print the steps of all stages.")
+@verb
+def guide_command(call: Call, stage: str | None, everything: bool) -> Reply:
+    """Print the checkpoint steps that the guide of a STAGE needs. [S2.P1]"""
+    stages = STAGES if everything else (stage or STAGES[0],)
+    guides = {each: guide(each) for each in stages}
+    text = "\n".join(guides.values())
+    return Reply({"guides": guides}, text.rstrip("\n").split("\n"), pages=True)

@@ -10,8 +10,8 @@ import click
 from holdfast.budgets import last_turn, limits, measure
 from holdfast.budgets.acknowledge import acknowledge, reset
 from holdfast.budgets.check import Budget
-from holdfast.budgets.limits import PROJECT_FILE, PROTOCOL, WAYPOINT, InForce
-from holdfast.budgets.operations import CheckRequest, check
+from holdfast.budgets.limits import PROJECT_FILE, PROTOCOL, WAYPOINT
+from holdfast.budgets.operations import CheckRequest, check, show_limits
 from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules.thresholds import (
     ALERT,
@@ -33,9 +33,9 @@ from holdfast.session import quotas
 
 if TYPE_CHECKING:
     from holdfast.budgets.check import BudgetReport
-    from holdfast.budgets.rules.ledger import BudgetState, Halt
+    from holdfast.budgets.operations import LimitsReport
     from holdfast.budgets.rules.thresholds import Limits
-    from holdfast.session.quotas import ClientQuota
+
 
 EXIT_CODES = {"go": 0, "wait": Waiting.exit_code, "stop": Stopped.exit_code}
 _COLOURS = {WARNING: "yellow", ALERT: "yellow", STOP: "red"}
@@ -172,38 +172,22 @@ def _recent(report: BudgetReport) -> Iterator[str]:
 
 
 def _stop_lines(report: BudgetReport) -> Iterator[str]:
-    halt = report["stopped"] or _halt_of(report)
-    if halt is None:
+    halt = report["stopped"]
+    # A dry run has only what it would stop at.
+    reached = halt or next((one for one in report["handled"] if one["how"] == "stopped"), None)
+    if reached is None:
         return
     yield ""
-    yield from boxes.stop(halt["type"], halt["value"], halt["threshold"], halt["level"])
-    if halt["type"] == "errors":
+    yield from boxes.stop(reached["type"], reached["value"], reached["threshold"], reached["level"])
+    if reached["type"] == "errors":
         yield from _recent(report)
-    if halt["waypoint"]:
+    if halt is not None and halt["waypoint"]:
         yield ""
         yield boxes.saved(halt["waypoint"])
     yield boxes.LIFT
     if report["last_turn"]:
         yield ""
         yield style(last_turn.WORDS, "yellow", bold=True)
-
-
-def _halt_of(report: BudgetReport) -> Halt | None:
-    """What a dry run would stop at."""
-    for one in report["handled"]:
-        if one["how"] == "stopped":
-            return {
-                "reason": "",
-                "type": one["type"],
-                "level": one["level"],
-                "value": one["value"],
-                "threshold": one["threshold"],
-                "at": "",
-                "session_id": "",
-                "waypoint": "",
-                "last_turn": False,
-            }
-    return None
 
 
 @click.command()
@@ -286,84 +270,65 @@ def limits_command(call: Call) -> Reply:
     A limit comes from the first of these that sets it: a flag, the waypoint, `.autopilot/config.yaml`,
     your own `~/.claude/autopilot/config.json`, the protocol.
     """
-    budget = Budget(call.workspace, actor=call.actor)
-    state = budget.state()
-    held, problem = limits.in_force_anyway(call.workspace, state)
-    is_set = limits.is_set(call.workspace, state)
-    data: dict[str, Any] = {
-        "is_set": is_set,
-        "problem": problem,
-        "limits": held.limits,
-        "sources": held.sources,
-        "actions": held.actions,
-        "triggers": held.triggers,
-        "acknowledgments": state["acknowledgments"],
-        "last_reset": state["last_reset"],
-        "pending": state["pending"],
-        "stopped": state["stopped"],
-        "quotas": quotas.list_quotas(call.workspace, call.now),
-    }
-    lines = list(_limits_lines(held, state, data["quotas"], call.now, is_set=is_set))
-    if problem:
+    found = show_limits(Budget(call.workspace, actor=call.actor, now=call.now))
+    lines = list(_limits_lines(found, call.now))
+    if found["problem"]:
         until = "Hooks hold agents to these limits until you correct it:"
-        lines = [style(safe(problem), "red"), until, "", *lines]
-    return Reply(data, lines)
+        lines = [style(safe(found["problem"]), "red"), until, "", *lines]
+    return Reply({name: value for name, value in found.items() if name != "lowered"}, lines)
 
 
-def _limits_lines(
-    held: InForce, state: BudgetState, used: list[ClientQuota], now: int, *, is_set: bool
-) -> Iterator[str]:
+def _limits_lines(found: LimitsReport, now: int) -> Iterator[str]:
     heading = ["", *(style(level, bold=True) for level in LEVELS)]
-    shown = [type for type in ALL_TYPES if held.has(type)]
-    yield from table(
-        [heading, *([boxes.name_of(type), *_cells(held, state, type)] for type in shown)]
-    )
-    free = [type for type in ALL_TYPES if not held.has(type)]
+    limited = {type for numbers in found["limits"].values() for type in numbers}
+    shown = [type for type in ALL_TYPES if type in limited]
+    yield from table([heading, *([boxes.name_of(type), *_cells(found, type)] for type in shown)])
+    free = [type for type in ALL_TYPES if type not in limited]
     if free:
         yield style(f"No limit is set for {', '.join(free)}.", dim=True)
-    if not is_set:
+    if not found["is_set"]:
         yield style(
             "No budget is kept here yet: a look arms nothing. Hooks hold agents to these", "yellow"
         )
         yield style(f"limits as soon as you write one into {PROJECT_FILE}.", "yellow")
-    if used:
+    if found["quotas"]:
         yield ""
         yield style("Usage limits of your clients", bold=True)
-        yield from table(quotas.describe_all(used, now), indent="  ")
+        yield from table(quotas.describe_all(found["quotas"], now), indent="  ")
     yield ""
     yield style("Triggers", bold=True)
-    others = [one for one in held.triggers if one["type"] not in BOUND]
+    others = [one for one in found["triggers"] if one["type"] not in BOUND]
     rows = [[one["type"], _when(one), one["action"]] for one in others]
     yield from table(rows, indent="  ")
-    for type, known in state["acknowledgments"].items():
+    for type, known in found["acknowledgments"].items():
         yield ""
         by = known["by"]["name"] if known["by"] else "an unnamed person"
         value = "" if known["value_at_ack"] is None else boxes.amount(type, known["value_at_ack"])
         when = ago(known["acknowledged_at"], now)
         yield f"{boxes.name_of(type)} acknowledged at {value} by {safe(by)}, {safe(when)}."
-    for type, pending in state["pending"].items():
+    for type, pending in found["pending"].items():
         yield ""
         yield style(
             f"{boxes.name_of(type)} waits at {boxes.amount(type, pending['value'])}", "yellow"
         )
-    if state["stopped"] is not None:
+    if found["stopped"] is not None:
         yield ""
-        yield style(f"Stopped: {describe(state['stopped'])}", "red", bold=True)
+        yield style(f"Stopped: {describe(found['stopped'])}", "red", bold=True)
 
 
-def _cells(held: InForce, state: BudgetState, type: str) -> Iterator[str]:
+def _cells(found: LimitsReport, type: str) -> Iterator[str]:
     for level in LEVELS:
-        if type not in held.limits[level]:
+        number = found["limits"][level].get(type)
+        if number is None:
             yield ""
             continue
-        source = held.sources[level][type]
+        source = found["sources"][level][type]
         if source == WAYPOINT:
-            is_flag = state["lowered"].get(level, {}).get(type) == held.limits[level][type]
+            is_flag = found["lowered"].get(level, {}).get(type) == number
             source = "a program's --limit" if is_flag else "a person's guard reset"
         from_where = "" if source == PROTOCOL else f" ({source})"
-        action = held.actions[level][type]
-        number = boxes.amount(type, held.limits[level][type])
-        yield f"{number}{style(safe(from_where), 'cyan')} {style(action, dim=True)}"
+        action = style(found["actions"][level][type], dim=True)
+        yield f"{boxes.amount(type, number)}{style(safe(from_where), 'cyan')} {action}"
 
 
 def _when(trigger: Any) -> str:
