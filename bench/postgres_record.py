@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from holdfast.journal.postgres.journal import PostgresJournal
 
 FLOOR, OURS, SAVER = "a plain psycopg insert", "record", "LangGraph PostgresSaver.put"
+# The counter, the stream and the record in one prepared statement: what the server does for a record, without us.
+STATEMENT = "the statement of a record alone"
 HEADS, SELECT = "heads", "a plain select"
 HEAD_AGENTS, FLEET, BEAT_SECONDS, MACHINES = 10_000, 1_000, 10, 2
 WRITERS = 4
@@ -57,7 +59,11 @@ def _timed(action: Callable[[], object]) -> float:
 
 
 def _records(plan: Plan, url: str) -> Row:
-    contenders: dict[str, Contender] = {FLOOR: _floor(url), OURS: _ours(plan, url)}
+    contenders: dict[str, Contender] = {
+        FLOOR: _floor(url),
+        OURS: _ours(plan, url),
+        STATEMENT: _statement(url),
+    }
     missing = {}
     try:
         contenders[SAVER] = _saver(url)
@@ -95,6 +101,38 @@ def _ours(plan: Plan, url: str) -> Contender:
         return _timed(lambda: writer.execute(STREAM, told, actor=ACTOR, now=clock.now()))
 
     return execute
+
+
+def _statement(url: str) -> Contender:
+    from holdfast.journal.postgres import rows
+    from holdfast.journal.postgres.connect import connect
+
+    journal = _journal(url, "statement")
+    (receipt,) = journal.commit([_append(1, "{}")])
+    workspace, stream = b"%d" % journal.number(), receipt["stream"].encode()
+    previous = bytes.fromhex(receipt["records"][-1]["hash"])
+    session = connect(url)
+    steps = count(receipt["version"] + 1)
+
+    def insert() -> float:
+        nonlocal previous
+        version, record_hash = next(steps), os.urandom(32)
+        text = canonical_json.dumps(body(version)).encode()
+        given = [
+            *(workspace, b"%d" % version, record_hash, clock.precise(clock.now()).encode()),
+            *(b"%d" % len(text), stream, previous, None, new_id().encode(), ACTOR.encode()),
+            *(b"stepped", os.urandom(16), text, os.urandom(32)),
+        ]
+        start = time.perf_counter()
+        rows.APPEND.send(session, given)
+        written = rows.APPEND.answer(session, given)
+        taken = time.perf_counter() - start
+        if written is None:
+            raise RuntimeError("the statement wrote nothing")
+        previous = record_hash
+        return taken
+
+    return insert
 
 
 def _saver(url: str) -> Contender:
