@@ -218,7 +218,7 @@ class CodeCache:
 
 
 class _NotingLoader(SourceFileLoader):
-    """The interpreter's own loader, whose modules are noted."""
+    """The interpreter's own loader, whose modules are noted, perhaps with the code at hand."""
 
     def __init__(
         self, name: str, path: str, cache: CodeCache, code: "CodeType | None" = None
@@ -234,14 +234,10 @@ class _NotingLoader(SourceFileLoader):
         self._cache.run(module, code, super().exec_module)
 
 
-class _CachedLoader(_NotingLoader):
-    """The same with the code at hand."""
-
-
 def _spec(
     name: str, source: str, code: "CodeType | None", is_package: bool, cache: CodeCache
 ) -> ModuleSpec:
-    spec = ModuleSpec(name, _CachedLoader(name, source, cache, code), origin=source)
+    spec = ModuleSpec(name, _NotingLoader(name, source, cache, code), origin=source)
     spec.has_location = True
     # Otherwise the interpreter works out the name of a file that is not read.
     spec.cached = cache.path

@@ -26,32 +26,24 @@ ID_LENGTH = 32
 MANY = 100
 
 
-class _Hashes:
-    """The function in use, and how often it was called."""
-
-    __slots__ = ("count", "function")
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.function = sha256
-
-
-_hashes = _Hashes()
+_function = sha256
+_count = 0
 
 
 def digest(*parts: bytes) -> bytes:
-    _hashes.count += 1
-    if _hashes.count == MANY:
+    global _count  # noqa: PLW0603
+    _count += 1
+    if _count == MANY:
         _load_openssl()
-    return _hashes.function(b"".join(parts)).digest()
+    return _function(b"".join(parts)).digest()
 
 
 def _load_openssl() -> None:
+    global _function  # noqa: PLW0603
     try:
-        from _hashlib import openssl_sha256
+        from _hashlib import openssl_sha256 as _function
     except ImportError:
         return
-    _hashes.function = openssl_sha256
 
 
 def new_id() -> str:
