@@ -14,7 +14,7 @@ import pytest
 import holdfast as library
 from holdfast.kernel import clock
 from holdfast.kernel.errors import NotAllowed
-from holdfast.kernel.views.reconcile import CONFLICTS_FILE
+from holdfast.kernel.views.absorb import CONFLICTS_FILE
 from holdfast.streams import accept_from_inbox
 from tests.cli.conftest import Answer, Holdfast
 from tests.gates.person import Terminal, does

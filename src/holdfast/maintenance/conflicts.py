@@ -11,7 +11,7 @@ from holdfast.kernel.errors import HoldfastError, NotFound, Usage
 from holdfast.kernel.plain_file import write_aside
 from holdfast.kernel.state import load
 from holdfast.kernel.text import one_line, shortened
-from holdfast.kernel.views.reconcile import CONFLICTS_FILE, streams_in_conflict
+from holdfast.kernel.views.absorb import CONFLICTS_FILE, streams_in_conflict
 from holdfast.streams import open_writer, rules_of
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from holdfast.kernel.state import load
 from holdfast.kernel.text import plural
 from holdfast.kernel.trust import replaced_signers
 from holdfast.kernel.views import quarantine
-from holdfast.kernel.views.reconcile import CONFLICTS_FILE
+from holdfast.kernel.views.absorb import CONFLICTS_FILE
 from holdfast.kernel.workspace import MOVED_FILE, worktrees
 from holdfast.session import client_questions, quotas, usage_limits
 from holdfast.session.ccc_files import broken_progress

@@ -8,16 +8,9 @@ from __future__ import annotations
 
 import os
 
-from holdfast.journal.interface import Append
-from holdfast.kernel import canonical_json, clock
-from holdfast.kernel.crash import reached
-from holdfast.kernel.digest import id_of
-from holdfast.kernel.errors import HoldfastError
-from holdfast.kernel.plain_file import read_plain
-from holdfast.kernel.rules import Unparsable
-from holdfast.kernel.state import at_version, fold
-from holdfast.kernel.stream_write import draft, load, paths_of, read_rows, row_of
-from holdfast.kernel.views import edits, exchange, quarantine
+from holdfast.kernel import clock
+from holdfast.kernel.stream_write import load, paths_of, read_rows
+from holdfast.kernel.views import edits, exchange
 from holdfast.kernel.views.files import (
     Unreadable,
     content_digest,
@@ -26,7 +19,6 @@ from holdfast.kernel.views.files import (
     target_of,
     text_of,
 )
-from holdfast.kernel.views.origin import state_edited
 from holdfast.kernel.views.projection import aside_of, put_in_place, stem_of
 
 TYPE_CHECKING = False
@@ -56,9 +48,6 @@ if TYPE_CHECKING:
 
 
 UNKNOWN = -1
-# In the journal's home: streams that may have open conflicts, one a line. Their states are what counts;
-# without this list `status` would have to load every stream.
-CONFLICTS_FILE = "conflicts"
 
 
 class Sighting:
@@ -165,6 +154,8 @@ def _late(workspace: Workspace, path: str, file: str, base: int, now: int) -> li
         identity, content = read_file(file)
         text, seen = text_of(content), edits.seen(file)
     except Unreadable as problem:
+        from holdfast.kernel.views import quarantine
+
         kept = quarantine.keep(workspace, file, now)
         identity = identity_of(file) or ""
         return [_change("broken", path, identity, base, file=file, reason=str(problem), kept=kept)]
@@ -194,6 +185,8 @@ def _read(
         if not _can_be_kept(sighting.target):
             sighting.blocked = str(problem)
             return []
+        from holdfast.kernel.views import quarantine
+
         kept = quarantine.keep(workspace, sighting.target, now)
         sighting.digest = ""
         return [_change("broken", path, seen, shown, reason=str(problem), kept=kept)]
@@ -234,14 +227,21 @@ def reconcile(write: StreamWrite) -> None:
     for path in sorted(write.rows.keys() | paths_of(write)):
         row = write.rows.get(path)
         sighting, changes = look_at(write, path, row)
-        if changes and write.is_remembered:
-            load(write)  # an edit is taken into what is there, not into what we remember
-        for position, change in enumerate(changes):
-            absorb(write, sighting, change, is_last=position == len(changes) - 1)
+        if changes:
+            _absorb(write, sighting, changes)
         was_removed = row is not None and row["removed"] and sighting.found is None
         if was_removed or any(change["kind"] == "removed" for change in changes):
             sighting.blocked = "" if write.order.raise_removed else "removed"
         write.sightings[path] = sighting
+
+
+def _absorb(write: StreamWrite, sighting: Sighting, changes: list[Change]) -> None:
+    from holdfast.kernel.views.absorb import absorb
+
+    if write.is_remembered:
+        load(write)  # an edit is taken into what is there, not into what we remember
+    for position, change in enumerate(changes):
+        absorb(write, sighting, change, is_last=position == len(changes) - 1)
 
 
 def look_ahead(write: StreamWrite) -> bool:
@@ -297,113 +297,7 @@ def absorb_unseen(write: StreamWrite) -> bool:
     for path in write.texts.keys() - write.sightings.keys():
         sighting, changes = look_at(write, path, None)
         write.sightings[path] = sighting
-        for change in changes:
-            absorb(write, sighting, change, is_last=True)
+        if changes:
+            _absorb(write, sighting, changes)
             is_absorbed = True
     return is_absorbed
-
-
-def absorb(write: StreamWrite, sighting: Sighting, change: Change, *, is_last: bool) -> None:
-    """Turn one outside change into records, in a transaction of its own.
-
-    Their id comes from the file's identity, so that a crash before the file is put away does not
-    make them twice. A file that is put back later is another edit: it is of another version.
-    """
-    events = events_of(write, sighting, change)
-    source = [write.workspace.root, change["path"], change["identity"], change["kind"]]
-    source += [] if change["file"] else [str(change["base"])]
-    id = id_of(canonical_json.dumps(source))
-    drafts = draft(write.writer.redactor, id, events, "outside", write.now)
-    state = fold(write.rules, write.state, drafts)
-    # Made on what we have, the edit is all that the next state holds: the file shows that one now.
-    # Made on something older, it lacks what came since, and what it shows stays what it was.
-    is_newest = change["base"] == write.version
-    shown = write.version + len(drafts) if is_newest else change["base"]
-    row = row_of(write, sighting, sighting.found, version=shown, digest=sighting.digest)
-    row["removed"] = change["kind"] == "removed"
-    # An edit of a file that we displaced says nothing about the file that stands there now.
-    rows = [row] if is_last and not change["file"] else []
-    if any(each["body"].get("conflicts") for each in drafts if isinstance(each["body"], dict)):
-        announce_conflict(write.workspace, write.stream)
-    reached("before append")
-    if drafts or rows:
-        appends = [Append(write.stream, drafts, expected=write.version, state=state)]
-        write.journal.commit(appends if drafts else [], views=rows)
-    reached("after append")
-    if change["file"]:
-        edits.settle(change["file"], change["identity"], change["text"])
-    load(write)
-
-
-def announce_conflict(workspace: Workspace, stream: str) -> None:
-    """Write down that a stream is about to have a conflict: before its record, so that none is missed."""
-    if stream in streams_in_conflict(workspace):
-        return
-    path = os.path.join(workspace.home, CONFLICTS_FILE)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-    try:
-        descriptor = os.open(path, flags, 0o600)
-    except OSError:
-        return  # `doctor` looks at the states themselves
-    try:
-        os.write(descriptor, f"{stream}\n".encode())
-    finally:
-        os.close(descriptor)
-
-
-def streams_in_conflict(workspace: Workspace) -> list[str]:
-    """The streams that may have open conflicts."""
-    try:
-        content = read_plain(os.path.join(workspace.home, CONFLICTS_FILE))
-    except OSError:
-        return []
-    return list(dict.fromkeys(content.decode("utf-8", "replace").splitlines()))
-
-
-def events_of(write: StreamWrite, sighting: Sighting, change: Change) -> list[tuple[str, Any]]:
-    """The records of one outside change. A file that does not parse goes to quarantine."""
-    base = state_at(write, change["base"])
-    if change["kind"] == "edited":
-        base = base_of(write, change, base)
-    try:
-        events = write.rules.absorb(write.state, base, change, write.now)
-    except Unparsable as problem:
-        change["kind"] = "broken"
-        change["reason"] = str(problem)
-        file = change["file"] or sighting.target
-        change["kept"] = quarantine.keep(write.workspace, file, write.now)
-        events = write.rules.absorb(write.state, base, change, write.now)
-    if change["kind"] == "removed":
-        return [("removed_outside", {"path": change["path"]}), *events]
-    if change["kind"] == "broken":
-        body = {"path": change["path"], "reason": change["reason"], "kept": change["kept"]}
-        return [("quarantined", body), *events]
-    return events
-
-
-def base_of(write: StreamWrite, change: Change, base: Any) -> Any:
-    """What the author of an edit was looking at, when the file showed `base`."""
-    try:
-        if not change["file"]:
-            base, change["familiar"] = state_edited(write, change["path"], change["text"], base)
-            return base
-        if change["seen"]:
-            # Taken in before, up to here; what an editor appended since is all that is new.
-            seen: Change = {**change, "text": change["seen"]}
-            said = write.rules.absorb(base, base, seen, write.now)
-            drafts = draft(write.writer.redactor, "seen", said, "outside", write.now)
-            return fold(write.rules, base, drafts)
-    except Unparsable:
-        pass
-    return base
-
-
-def state_at(write: StreamWrite, version: int) -> Any:
-    """What a file of that version showed. An unknown file never showed anything, so that nothing
-    counts as removed by its author."""
-    if version == write.version:
-        return write.state
-    try:
-        return at_version(write.journal, write.rules, write.stream, max(version, 0))
-    except HoldfastError:
-        return write.rules.initial(write.stream)
