@@ -27,7 +27,7 @@ class TimeOut(Exception):
 
 class Child:
     """A program that was started in a process group of its own, so that it is ended with what it
-    started. The folder that it runs in is its own affair: `posix_spawn` has no word for it."""
+    started. It runs in our folder: `posix_spawn` cannot set another one."""
 
     def __init__(self, words: Sequence[str], environment: Mapping[str, str], *, fed: bool) -> None:
         self.code: int | None = None
