@@ -163,18 +163,13 @@ def _answered_before(state: BudgetState, type: str) -> Answered:
 
 def _halt(budget: Budget, state: BudgetState, type: str, person: Person) -> Answered:
     """The person said anything but 'ack': a waypoint is written, and no agent goes on."""
-    now = clock.parse(person["at"])
+    now, said = clock.parse(person["at"]), {"session": own_id(), "last_turn": False}
     value, threshold = _value(state, type), state["pending"][type]["threshold"]
     crossed = {"type": type, "level": ALERT, "value": value, "threshold": threshold}
-    command = {
-        "do": "halt",
-        "type": type,
-        "by": person,
-        "session": own_id(),
-        "place": place_of(sessions.at_work(budget.workspace)),
-        "last_turn": False,
-    }
-    stop.engage(budget.workspace, make_halt(ALERT_STOP, crossed, command), now=now)
+    # Before anything else is read: whatever happens then, it holds.
+    stop.engage(budget.workspace, make_halt(ALERT_STOP, crossed, said), now=now)
+    place = place_of(sessions.at_work(budget.workspace))
+    command = {"do": "halt", "type": type, "by": person, "place": place, **said}
     outcome = budget.execute_now(command, now=now)
     path = outcome["records"][-1]["body"]["saved"]["path"]
     return {

@@ -1,6 +1,6 @@
 """Alerts that wait for a person, beside the latch: a hook denies tools by them without the journal.
 
-The journal has the alerts too; these files only say which tools a hook denies.
+The journal has the alerts too; these files only tell hooks to deny tools.
 """
 
 from __future__ import annotations
