@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from pathlib import Path
 
 import pytest
 
-from holdfast.processes.child import Child, TimeOut
+from holdfast.processes.child import UNKNOWN_END, Child, TimeOut
 
 LARGE = b"x" * 3_000_000
 
@@ -38,6 +39,16 @@ def test_a_signal_is_a_negative_code() -> None:
     child = start("kill -9 $$")
     child.communicate(None, 60)
     assert child.code == -9
+
+
+def test_a_process_that_ignores_its_childrens_ends_does_not_take_a_failure_for_a_success() -> None:
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        child = start("echo said; exit 3")
+        assert child.communicate(None, 60) == (b"said\n", b"")
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    assert child.code == UNKNOWN_END
 
 
 def test_what_takes_too_long_is_ended_with_what_it_started(tmp_path: Path) -> None:

@@ -119,6 +119,21 @@ def test_filters_are_found_through_includes(repository: Path, git: Git) -> None:
     assert repository_filters(str(repository)) == ["hidden"]
 
 
+@pytest.mark.parametrize("is_included", [False, True])
+def test_a_filter_without_a_name_does_not_run(
+    repository: Path, trap: Path, ran: Callable[[], str], git: Git, is_included: bool
+) -> None:
+    config = repository / ("more.cfg" if is_included else ".git/config")
+    with config.open("a") as file:
+        file.write(f'[filter ""]\n\tclean = "{trap}"\n')
+    if is_included:
+        git("config", "include.path", "../more.cfg")
+    (repository / ".gitattributes").write_text("*.txt filter=\n")
+    (repository / "a.txt").write_text("one")
+    create(str(repository))
+    assert ran() == ""
+
+
 def test_a_file_whose_filter_the_repository_names_is_left_out_of_snapshots(
     repository: Path, trap: Path, git: Git
 ) -> None:

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from holdfast.kernel.errors import Usage
-from holdfast.trackers.port import TrackerError
-from holdfast.trackers.selection import check_issue, tracker_for
+from holdfast.trackers.port import TrackerError, check_issue
+from holdfast.trackers.selection import tracker_for
 from tests.trackers.fake_github import FakeGitHub
 from tests.trackers.fake_linear import FakeLinear
 from tests.trackers.fixtures import soon

@@ -120,8 +120,8 @@ def test_a_bad_answer_is_named_and_makes_no_second_comment(
     error = service.failure(comment)
 
     assert (error.kind, error.retryable) == (kind, retryable)
-    assert error.cause.startswith(cause)
-    assert str(error) == error.cause
+    assert error.message.startswith(cause)
+    assert str(error) == error.message
     assert service.server.writes == before
     service.upsert(comment)
     assert len(service.server.comments) == 1
@@ -148,7 +148,7 @@ def test_what_never_ends_is_given_up_at_the_deadline(
     error = service.failure(comment, deadline)
 
     assert time.monotonic() < deadline + GRACE
-    assert (error.kind, error.cause) == ("tracker_unreachable", "unreachable: timed out")
+    assert (error.kind, error.message) == ("tracker_unreachable", "unreachable: timed out")
     assert service.upsert(comment)["comment"] == comment
     assert len(service.server.comments) == 1
 
@@ -156,7 +156,7 @@ def test_what_never_ends_is_given_up_at_the_deadline(
 def test_many_slow_answers_share_one_deadline(service: Service) -> None:
     service.server.fail(faults.slow(SHORT * 0.7), times=9)
     deadline = soon(SHORT)
-    assert service.failure("", deadline).cause == "unreachable: timed out"
+    assert service.failure("", deadline).message == "unreachable: timed out"
     assert time.monotonic() < deadline + GRACE
 
 
@@ -166,7 +166,7 @@ def test_a_slow_answer_in_time_is_good(service: Service) -> None:
 
 
 def test_a_deadline_that_has_passed_asks_nothing(service: Service) -> None:
-    assert service.failure("", time.monotonic() - 1).cause == "unreachable: timed out"
+    assert service.failure("", time.monotonic() - 1).message == "unreachable: timed out"
     assert service.server.requests == []
 
 
@@ -174,7 +174,7 @@ def test_nobody_listens(service: Service) -> None:
     service.server._server.socket.close()
     service.server._server.shutdown()
     error = service.failure()
-    assert (error.kind, error.cause) == ("tracker_unreachable", "unreachable: connection refused")
+    assert (error.kind, error.message) == ("tracker_unreachable", "unreachable: connection refused")
 
 
 def test_a_lost_answer_to_an_update_is_repeated_without_harm(service: Service) -> None:
@@ -196,7 +196,7 @@ def test_a_wrong_key_is_refused_and_not_repeated_to_anybody(
     ):
         with pytest.raises(TrackerError) as refused:
             tracker.upsert(issue, "body", comment="", key="key", deadline=soon())
-        assert refused.value.cause == "authentication failed"
+        assert refused.value.message == "authentication failed"
         assert wrong not in everything_in(refused.value)
         assert wrong not in repr(tracker) + repr(vars(tracker))
     assert wrong not in caplog.text
@@ -205,7 +205,7 @@ def test_a_wrong_key_is_refused_and_not_repeated_to_anybody(
 def test_a_server_that_repeats_the_key_cannot_make_us_print_it(service: Service) -> None:
     service.server.fail(faults.status(403, f"The key {service.secret} may not do this"))
     service.server.fail(faults.linear_errors(200, f"no, {service.secret}", {"type": "forbidden"}))
-    assert "HTTP 403" in service.failure().cause
+    assert "HTTP 403" in service.failure().message
     service.failure()
 
 
@@ -214,8 +214,8 @@ def test_a_hostile_message_is_one_short_printable_line(linear_server: FakeLinear
     linear_server.fail(faults.linear_errors(200, message, {"type": "forbidden"}))
     with pytest.raises(TrackerError) as refused:
         linear(linear_server).upsert("ENG-12", "x", comment="", key="key", deadline=soon())
-    assert refused.value.cause.startswith("a b[31mccc")
-    assert len(refused.value.cause) == 200
+    assert refused.value.message.startswith("a b[31mccc")
+    assert len(refused.value.message) == 200
 
 
 # Only Linear.
@@ -240,7 +240,7 @@ def test_linear_says_too_many_in_several_ways(linear_server: FakeLinear, code: i
     assert error.retryable
     assert error.retry_after is not None
     assert 60 < error.retry_after <= 120
-    assert error.cause == f"rate limited, try again in {error.retry_after:.0f} s"
+    assert error.message == f"rate limited, try again in {error.retry_after:.0f} s"
 
 
 @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ def test_a_200_with_errors_is_judged_by_its_type(
     linear_server.fail(faults.linear_errors(200, "No luck", {"type": type}))
     service = Service(linear_server, linear(linear_server), "ENG-12", LINEAR_KEY)
     error = service.failure()
-    assert (error.cause, error.retryable) == ("No luck", retryable)
+    assert (error.message, error.retryable) == ("No luck", retryable)
 
 
 def test_an_answer_that_says_no_without_a_reason(linear_server: FakeLinear) -> None:
@@ -276,7 +276,7 @@ def test_an_answer_that_says_no_without_a_reason(linear_server: FakeLinear) -> N
 def test_a_404_of_the_whole_endpoint_is_no_deleted_comment(linear_server: FakeLinear) -> None:
     linear_server.fail(faults.web_page(404), times=9)
     service = Service(linear_server, linear(linear_server), "ENG-12", LINEAR_KEY)
-    assert service.failure("00000000-0000-4000-8000-000000000000").cause == "HTTP 404"
+    assert service.failure("00000000-0000-4000-8000-000000000000").message == "HTTP 404"
     assert linear_server.writes == []
 
 

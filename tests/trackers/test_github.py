@@ -196,8 +196,11 @@ def test_a_missing_issue_and_a_deleted_one_are_told_apart(github_server: FakeGit
         upsert(github_server, "one", issue="#99")
     with pytest.raises(TrackerError) as gone:
         upsert(github_server, "one", issue="#14")
-    assert (missing.value.kind, missing.value.cause) == ("tracker_not_found", "HTTP 404: Not Found")
-    assert (gone.value.kind, gone.value.cause) == (
+    assert (missing.value.kind, missing.value.message) == (
+        "tracker_not_found",
+        "HTTP 404: Not Found",
+    )
+    assert (gone.value.kind, gone.value.message) == (
         "tracker_refused",
         "HTTP 410: This issue was deleted",
     )
@@ -208,7 +211,7 @@ def test_a_refusal_says_what_was_wrong(github_server: FakeGitHub) -> None:
     github_server.fail(faults.raw(message.encode(), 422), on="POST")
     with pytest.raises(TrackerError) as refused:
         upsert(github_server, "one")
-    assert refused.value.cause == "HTTP 422: Validation Failed (no)"
+    assert refused.value.message == "HTTP 422: Validation Failed (no)"
     assert not refused.value.retryable
 
 

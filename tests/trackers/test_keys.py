@@ -71,7 +71,7 @@ def test_a_command_that_fails_is_an_error_without_the_secret(
 ) -> None:
     with pytest.raises(TrackerError) as failed:
         find_key([], ENVIRONMENT, command)
-    assert (failed.value.cause, failed.value.kind) == (cause, "tracker_auth")
+    assert (failed.value.message, failed.value.kind) == (cause, "tracker_auth")
     assert SECRET not in repr(failed.value) + "".join(capfd.readouterr())
 
 

@@ -184,7 +184,7 @@ def test_errors_beside_a_whole_result_do_no_harm(linear_server: FakeLinear) -> N
 def test_an_unknown_issue_is_named_as_linear_names_it(linear_server: FakeLinear) -> None:
     with pytest.raises(TrackerError) as missing:
         upsert(linear_server, "one", issue="ENG-99")
-    assert missing.value.cause == "Entity not found: Issue"
+    assert missing.value.message == "Entity not found: Issue"
     assert missing.value.kind == "tracker_not_found"
     assert not missing.value.retryable
 

@@ -66,30 +66,32 @@ class Reset(TypedDict):
     dropped: Limits
 
 
-def acknowledge(budget: Budget, type: str, *, until: float | None, now: int) -> Answered:
-    """Ask the person at the terminal about an alert that waits: 'ack' lets the work go on, anything
-    else halts it."""
-    state = budget.state()
-    waiting = _find_alert(state, type, until)
-    if waiting is None:
-        return _answered_before(state, type)
-    shown = boxes.alert(type, waiting, state["pending"][type]["threshold"], _stop_of(state, type))
-    person = people.require(budget.workspace, purpose_of_answer(type), now=now)
-    people.show(shown)
-    goes_on = people.ask(f"{boxes.QUESTION} ").strip().lower() == "ack"
-    return _answer(budget, state, type, person, until=until if goes_on else None, goes_on=goes_on)
-
-
-def acknowledge_at_page(
-    budget: Budget, type: str, *, goes_on: bool, until: float | None = None, person: Person
+def acknowledge(
+    budget: Budget,
+    type: str,
+    *,
+    until: float | None,
+    now: int,
+    person: Person | None = None,
+    goes_on: bool = True,
 ) -> Answered:
-    """The same from the person who signed in to the page."""
+    """Let the work go on at an alert that waits, or halt it. Without a `person`, such as the one who signed
+    in to the page, the one at the terminal is asked: 'ack' lets it go on, anything else halts it."""
     state = budget.state()
-    if _find_alert(state, type, until) is None:
+    value = _find_alert(state, type, until)
+    if value is None:
         return _answered_before(state, type)
-    now = clock.parse(person["at"])
-    person = people.refuse_made_up(budget.workspace, purpose_of_answer(type), person, now=now)
-    return _answer(budget, state, type, person, until=until, goes_on=goes_on)
+    threshold, limit = state["pending"][type]["threshold"], number_at(state["limits"], STOP, type)
+    box, purpose = boxes.alert(type, value, threshold, limit), purpose_of_answer(type)
+    if person is None:
+        person = people.require(budget.workspace, purpose, now=now)
+        people.show(box)
+        goes_on = people.ask(f"{boxes.QUESTION} ").strip().lower() == "ack"
+    else:
+        person = people.refuse_made_up(budget.workspace, purpose, person, now=now)
+    if not goes_on:
+        return _halt(budget, state, type, person)
+    return _answer(budget, state, type, person, until, box)
 
 
 def _find_alert(state: BudgetState, type: str, until: float | None) -> float | None:
@@ -107,25 +109,15 @@ def _find_alert(state: BudgetState, type: str, until: float | None) -> float | N
     return value
 
 
-def _stop_of(state: BudgetState, type: str) -> float:
-    return number_at(state["limits"], STOP, type)
-
-
 def _answer(
     budget: Budget,
     state: BudgetState,
     type: str,
     person: Person,
-    *,
     until: float | None,
-    goes_on: bool,
+    box: list[str],
 ) -> Answered:
-    now = clock.parse(person["at"])
-    if not goes_on:
-        return _halt(budget, state, type, person, now)
-    alert = state["pending"][type]
-    box = boxes.alert(type, _value(state, type), alert["threshold"], _stop_of(state, type))
-    said = {"answer": "ack", "until": until}
+    alert, said = state["pending"][type], {"answer": "ack", "until": until}
     subject, saw = subject_of_answer(type, alert), "\n".join(box)
     signed = text_of(purpose_of_answer(type), subject, said, saw)
     typed = f"holdfast guard ack {type}"
@@ -139,7 +131,7 @@ def _answer(
     }
     if type in budget.uncounted():
         command["alert"] = alert
-    outcome = budget.execute_now(command, now=now)
+    outcome = budget.execute_now(command, now=clock.parse(person["at"]))
     return {
         "answer": "acknowledged" if outcome["records"] else "already",
         "type": type,
@@ -169,19 +161,15 @@ def _answered_before(state: BudgetState, type: str) -> Answered:
     }
 
 
-def _halt(budget: Budget, state: BudgetState, type: str, person: Person, now: int) -> Answered:
+def _halt(budget: Budget, state: BudgetState, type: str, person: Person) -> Answered:
     """The person said anything but 'ack': a waypoint is written, and no agent goes on."""
+    now, said = clock.parse(person["at"]), {"session": own_id(), "last_turn": False}
     value, threshold = _value(state, type), state["pending"][type]["threshold"]
     crossed = {"type": type, "level": ALERT, "value": value, "threshold": threshold}
-    command = {
-        "do": "halt",
-        "type": type,
-        "by": person,
-        "session": own_id(),
-        "place": place_of(sessions.at_work(budget.workspace)),
-        "last_turn": False,
-    }
-    stop.engage(budget.workspace, make_halt(ALERT_STOP, crossed, command), now=now)
+    # Before anything else is read: whatever happens then, it holds.
+    stop.engage(budget.workspace, make_halt(ALERT_STOP, crossed, said), now=now)
+    place = place_of(sessions.at_work(budget.workspace))
+    command = {"do": "halt", "type": type, "by": person, "place": place, **said}
     outcome = budget.execute_now(command, now=now)
     path = outcome["records"][-1]["body"]["saved"]["path"]
     return {

@@ -1,6 +1,6 @@
 """Alerts that wait for a person, beside the latch: a hook denies tools by them without the journal.
 
-The journal knows an alert too; what stands here is only what holds a session's hands.
+The journal has the alerts too; these files only tell hooks to deny tools.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ EVERY_SESSION = ""
 def keep(
     workspace: Workspace, session: str, waiting: Mapping[str, str], unknown: Collection[str] = ()
 ) -> None:
-    """What waits for a session's person now: each type, and the words for it. Of a type that is
-    unknown nothing new is known: what waited waits on."""
+    """Replace the alerts that hold a session: each type, and the words for it. An alert of a type whose
+    value is `unknown` stays."""
     path = _path(workspace, session)
     before = {type: words for type, words in _read(path).items() if type and type in unknown}
     waiting = {**before, **waiting}

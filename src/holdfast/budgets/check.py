@@ -233,24 +233,20 @@ class Budget:
             report["stopped"] = halt
             report["warnings"] = [f"The stop holds; it is not recorded: {away.message}"]
             return report
+        # What is queued is decided elsewhere and later; until then the session is held by what is known here.
+        if not outcome["queued"]:
+            ruling, state = _ruling_of(outcome, ruling), self.state()
+            reached("before the latch is settled")
+            if state["stopped"] is not None:
+                stop.engage_again(self.workspace, state["stopped"], now=now)
+            elif engaged:
+                stop.let_go(self.workspace)  # a person lifted it between our look and our record
         unknown = [type for type, value in known["values"].items() if value is None]
+        alerts.keep(self.workspace, check["session"], stop.describe_alerts(state, ruling), unknown)
+        report = _report(state, check, ruling, known)
         if outcome["queued"]:
-            # Decided elsewhere and later; until then the session is held by what is known here.
-            alerts.keep(
-                self.workspace, check["session"], stop.describe_alerts(state, ruling), unknown
-            )
-            report = _report(state, check, ruling, known)
             report["stopped"], report["queued"] = halt or state["stopped"], outcome["queued"]
             return report
-        decided = _ruling_of(outcome, ruling)
-        state = self.state()
-        reached("before the latch is settled")
-        if state["stopped"] is not None:
-            stop.engage_again(self.workspace, state["stopped"], now=now)
-        elif engaged:
-            stop.let_go(self.workspace)  # a person lifted it between our look and our record
-        alerts.keep(self.workspace, check["session"], stop.describe_alerts(state, decided), unknown)
-        report = _report(state, check, decided, known)
         report["warnings"] = self._append_metrics(outcome, state)
         for record in outcome["records"]:
             if record["kind"] in ("stopped", "prepared"):

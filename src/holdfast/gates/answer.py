@@ -54,10 +54,7 @@ class AnswerRequest:
 def answer(context: GateContext, request: AnswerRequest) -> GateState:
     """Record a person's answer to a gate."""
     notice_arrival(context.workspace)
-    found = lookup.find_gate(context.workspace, request.gate)
-    state = lookup.read_now(context.workspace, found, now=context.now)
-    if rules.is_over(state):
-        raise rules.already(state)
+    state = lookup.find_open(context, request.gate)
     if "uncounted" in state:
         raise Conflict(
             f"Gate {state['id']} has an answer {state['uncounted_why']}; it does not count.",

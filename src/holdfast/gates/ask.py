@@ -136,10 +136,7 @@ def withdraw(context: GateContext, request: WithdrawRequest) -> GateState:
     """Withdraw a gate, as a person: an agent that could would get past every question."""
     if not request.reason.strip():
         raise Usage("Why is it withdrawn?", hint="--reason says it to the agent that asked.")
-    found = lookup.find_gate(context.workspace, request.gate)
-    state = lookup.read_now(context.workspace, found, now=context.now)
-    if rules.is_over(state):
-        raise rules.already(state)
+    state = lookup.find_open(context, request.gate)
     person = request.person
     purpose = f"withdraw gate {state['id']}"
     if person is None:

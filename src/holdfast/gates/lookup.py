@@ -135,6 +135,15 @@ def find_gate(workspace: Workspace, word: str) -> str:
     )
 
 
+def find_open(context: GateContext, word: str) -> GateState:
+    """A gate by its name, as it stands now; Conflict when it was answered or withdrawn."""
+    id = find_gate(context.workspace, word)
+    state = read_now(context.workspace, id, now=context.now)
+    if rules.is_over(state):
+        raise rules.already(state)
+    return state
+
+
 def base_of(id: str) -> str:
     """A gate's name without the number of its round."""
     base, dot, number = id.rpartition(".")

@@ -255,7 +255,7 @@ def _terminal_name() -> str:
 
 
 def _user() -> str:
-    """The account, not HOLDFAST_ACTOR or USER: those are anybody's to set."""
+    """The account, not HOLDFAST_ACTOR or USER: a program can set those."""
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:

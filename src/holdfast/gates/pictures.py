@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.gates import lookup
 from holdfast.gates.rules import gate as rules
-from holdfast.gates.rules import picture as words
+from holdfast.gates.rules import picture as picture_rules
 from holdfast.gates.rules.gate import withdrawn_of
 from holdfast.kernel import clock
 from holdfast.kernel.digest import digest
@@ -37,23 +37,25 @@ def load(paths: Sequence[str]) -> list[tuple[Picture, bytes]]:
     found: dict[str, tuple[Picture, bytes]] = {}
     for path in paths:
         content = _content_of(path)
-        type = words.type_of(content)
+        type = picture_rules.type_of(content)
         if type is None:
             raise Usage(
                 f"{path} is no picture that can be attached.",
                 hint="PNG, JPEG, WebP or GIF, as its bytes say; not SVG, not HTML.",
             )
-        if words.points_of(content) > words.MOST_POINTS:
+        if picture_rules.points_of(content) > picture_rules.MOST_POINTS:
             raise Usage(
                 f"{path} has more points than a browser shows.",
-                hint=f"At most {words.MOST_POINTS // 1_000_000} million; make it smaller.",
+                hint=f"At most {picture_rules.MOST_POINTS // 1_000_000} million; make it smaller.",
             )
         known = digest(content).hex()
-        name = words.shorten(os.path.basename(path))
+        name = picture_rules.shorten(os.path.basename(path))
         picture: Picture = {"name": name, "type": type, "digest": known, "bytes": len(content)}
         found.setdefault(known, (picture, content))
-        if len(found) > words.MOST:
-            raise Usage("These pictures are too many.", hint=f"A gate has at most {words.MOST}.")
+        if len(found) > picture_rules.MOST:
+            raise Usage(
+                "These pictures are too many.", hint=f"A gate has at most {picture_rules.MOST}."
+            )
     return list(found.values())
 
 
@@ -76,7 +78,7 @@ def keep(workspace: Workspace, id: str, pictures: Sequence[tuple[Picture, bytes]
 def _write(folder: str, pictures: Sequence[tuple[Picture, bytes]]) -> None:
     os.makedirs(folder, 0o700, exist_ok=True)
     for picture, content in pictures:
-        write_synced(os.path.join(folder, words.file_of(picture)), content)
+        write_synced(os.path.join(folder, picture_rules.file_of(picture)), content)
 
 
 def path_of(workspace: Workspace, state: GateState, picture: Picture) -> str:
@@ -85,7 +87,7 @@ def path_of(workspace: Workspace, state: GateState, picture: Picture) -> str:
     homes = [workspace.home]
     homes += [os.path.join(asked["worktree"], TOOL_FOLDER)] if asked else []
     for home in homes:
-        path = os.path.join(home, FOLDER, state["id"], words.file_of(picture))
+        path = os.path.join(home, FOLDER, state["id"], picture_rules.file_of(picture))
         if os.path.isfile(path) and not os.path.islink(path):
             return path
     return ""
@@ -102,7 +104,7 @@ def read(workspace: Workspace, state: GateState, wanted: str) -> tuple[Picture, 
         )
     content = _content_of(path)
     # An agent can write its worktree: what it puts there later is not what was asked with.
-    if digest(content).hex() != wanted or words.type_of(content) != known[0]["type"]:
+    if digest(content).hex() != wanted or picture_rules.type_of(content) != known[0]["type"]:
         raise NotFound("This picture is not what was attached.", hint="Its file was changed since.")
     return known[0], content
 
@@ -158,7 +160,11 @@ def _folders(workspace: Workspace) -> Iterator[tuple[str, str]]:
 def _pictures_in(folder: str) -> list[str]:
     """Nothing else: an agent can put a link in the place of its folder, and we remove what we find."""
     names = sorted(os.listdir(folder))
-    return [os.path.join(folder, name) for name in names if words.is_digest(name.partition(".")[0])]
+    return [
+        os.path.join(folder, name)
+        for name in names
+        if picture_rules.is_digest(name.partition(".")[0])
+    ]
 
 
 def _is_folder(path: str) -> bool:
@@ -172,10 +178,10 @@ def _content_of(path: str) -> bytes:
     except (OSError, ValueError) as error:
         raise Usage(f"{path} cannot be read: {getattr(error, 'strerror', error)}.") from None
     with os.fdopen(descriptor, "rb") as file:
-        content = file.read(words.LARGEST + 1)
-    if len(content) > words.LARGEST:
+        content = file.read(picture_rules.LARGEST + 1)
+    if len(content) > picture_rules.LARGEST:
         raise Usage(
-            f"{path} is larger than {words.LARGEST // 1_000_000} MB.",
+            f"{path} is larger than {picture_rules.LARGEST // 1_000_000} MB.",
             hint="A picture of the part that matters is easier to judge, too.",
         )
     return content

@@ -170,7 +170,7 @@ def capture(
     """Bring the index up to the work tree, and write it as a tree.
 
     `meanwhile` is called once git is busy with its look at the work tree.
-    An index that git cannot use, for whatever reason, is not worth a repair: it is made anew.
+    An index that git cannot use is made anew.
     """
     try:
         try:

@@ -119,7 +119,7 @@ def repository_filters(root: str) -> list[str]:
     if b"include" in lowered and any(_INCLUDE.search(content) for content in contents):
         listed = ("--local", "--includes", "--null", "--name-only", "--get-regexp", r"^filter\.")
         keys = _ask_config(place.top, *listed).split("\0")
-        return _settable(key.partition(".")[2].rpartition(".")[0] for key in keys)
+        return _settable(key.partition(".")[2].rpartition(".")[0] for key in keys if key)
     if b"filter" not in lowered:
         return []
     return _settable(
@@ -139,8 +139,8 @@ def without_submodules(top: str) -> list[str]:
 
 
 def _settable(names: Iterable[str]) -> list[str]:
-    """Those that an option `-c` can name, each once."""
-    return [name for name in dict.fromkeys(names) if name and not {"\n", "="} & {*name}]
+    """Those that an option `-c` can name, each once. The empty one is among them: git has such filters."""
+    return [name for name in dict.fromkeys(names) if "\n" not in name and "=" not in name]
 
 
 def _read(path: str) -> bytes:

@@ -79,7 +79,8 @@ _hosts: dict[tuple[int, str], list[str]] = {}
 
 
 def own_process() -> AgentProcess | None:
-    """The program that has holdfast run: this one, or the first above it that is no mere means."""
+    """The program that has holdfast run: this process, or the first above it that does not merely carry out
+    a command of another one."""
     named = os.environ.get(VARIABLE)
     if named:
         if not (named.isascii() and named.isdigit()):
@@ -187,5 +188,5 @@ def _read(path: str) -> str:
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.read()
-    except (OSError, OverflowError):
+    except OSError:
         return ""

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 PIECE = 1 << 16
 # A program that has closed its pipes is near its end: so often it is asked for it without a break.
 LAST_STEPS = 20
+# The code of a program that has ended, and of which the system does not say how.
+UNKNOWN_END = -1
 _MOMENT, _PAUSE = 0.000_05, 0.005
 
 
@@ -27,7 +29,7 @@ class TimeOut(Exception):
 
 class Child:
     """A program that was started in a process group of its own, so that it is ended with what it
-    started. The folder that it runs in is its own affair: `posix_spawn` has no word for it."""
+    started. It runs in our folder: `posix_spawn` cannot set another one."""
 
     def __init__(self, words: Sequence[str], environment: Mapping[str, str], *, fed: bool) -> None:
         self.code: int | None = None
@@ -116,7 +118,8 @@ class Child:
             try:
                 ended, status = os.waitpid(self.pid, os.WNOHANG)
             except ChildProcessError:  # this process ignores its children's ends
-                ended, status = self.pid, 0
+                self.code = UNKNOWN_END
+                return
             if ended:
                 self.code = os.waitstatus_to_exitcode(status)
                 return

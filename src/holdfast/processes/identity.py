@@ -65,8 +65,6 @@ def entry(process: int) -> ProcessEntry | None:
     try:
         # Python's own files take longer than the kernel does, and this is asked of every process.
         descriptor = os.open(f"{PROC}/{process}/stat", os.O_RDONLY | os.O_CLOEXEC)
-    except OverflowError:
-        return None
     except OSError:
         return None if has_proc() else _from_ps(process)
     try:

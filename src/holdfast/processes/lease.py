@@ -45,9 +45,8 @@ def is_held(path: str) -> str:
     except OSError:
         return ""
     try:
-        fcntl.flock(
-            descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB
-        )  # two that look do not see each other
+        # Shared, so that two processes that look do not see each other.
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         return ""
     except BlockingIOError:
         return _holder(descriptor) or "?"

@@ -119,13 +119,13 @@ class _Keeping:
             "last_line": self._log.last_line,
             "too_long": too_long,
         }
-        if not self._is_anyone_left():
+        if not self._has_processes():
             self._close()
             tell(self._report, {"ended": ended})
             return
         tell(self._report, {"ended": {**ended, "left": True}})
         # What it left in the background, such as a server to look at, lives until we are told.
-        while not self._order and self._is_anyone_left():
+        while not self._order and self._has_processes():
             self._wait([], TICK_SECONDS)
         self._end_all()
         self._close()
@@ -187,7 +187,7 @@ class _Keeping:
             while self._take(output) and time.monotonic() < deadline:
                 pass
 
-    def _is_anyone_left(self) -> bool:
+    def _has_processes(self) -> bool:
         """Whether anything of this job still runs, also in the background."""
         return self._reap() or bool(self._orphans())
 
@@ -210,7 +210,7 @@ class _Keeping:
         """Everything below us: asked first, then made to."""
         deadline = time.monotonic() + GRACE_SECONDS
         asked = False
-        while self._is_anyone_left():
+        while self._has_processes():
             late = time.monotonic() >= deadline or self._order == KILL
             if late or not asked:
                 self._send(signal.SIGKILL if late else signal.SIGTERM)
@@ -307,7 +307,7 @@ def tell(descriptor: int, said: object) -> bool:
 
 
 def ended_of(mark: str, code: int, last_line: str) -> Ended:
-    """The end of a program that hardly was one."""
+    """The end of a program that did not run."""
     return {
         "mark": mark,
         "code": code,

@@ -105,7 +105,7 @@ def send(process: int, sign: signal.Signals) -> None:
 
 
 def _reap(process: int) -> None:
-    """An orphan that the kernel gave to us is ours to bury."""
+    """Reap a process, if it is an orphan that the kernel gave to us."""
     try:
         os.waitpid(process, os.WNOHANG)
     except ChildProcessError:

@@ -140,7 +140,7 @@ class Spool:
         return batch
 
     def settle(self, batch: Batch, refused_by: Head | None = None) -> None:
-        """These were delivered, or refused: then the life is over here as well."""
+        """Note that these were delivered, or refused: then the life is over here as well."""
         with self.file.transaction() as connection:
             _put(connection, _DELIVERED + batch.stream, batch.last)
             for effect in batch.effects:
@@ -169,7 +169,7 @@ class Spool:
             _put(connection, _DELIVERED + batch.stream, f"{batch.last}{mark}")
 
     def settle_all(self) -> None:
-        """Everything that is in the file is on the server, such as after it was moved there."""
+        """Note that everything in the file is on the server, such as after it was moved there."""
         with self.file.transaction() as connection:
             connection.execute(
                 f"INSERT OR REPLACE INTO meta SELECT '{_DELIVERED}' || name, version FROM streams"

@@ -1,4 +1,4 @@
-"""Issue trackers behind one port: `choose.tracker_for(issue, ...)`, and `upsert` does the rest.
+"""Issue trackers behind one port: `selection.tracker_for(issue, ...)`, and its `upsert`.
 
 Next to nothing is imported here: hooks ask this package only whether there is a key.
 """

@@ -26,7 +26,7 @@ LONGEST_KEY = 1000
 
 
 class Key:
-    """A secret that shows itself only to the one who asks by name.
+    """A secret that only `reveal` shows.
 
     Whatever prints local variables (a crash reporter, a test runner, a debugger) prints `[key]`.
     """
@@ -82,7 +82,7 @@ def checked_url(url: str) -> SplitResult:
 
 
 def is_loopback(host: str | None) -> bool:
-    """Whether it is this machine; a name other than `localhost` could be anybody's."""
+    """Whether it is this machine; a name other than `localhost` may belong to another machine."""
     if host == "localhost":
         return True
     try:

@@ -63,7 +63,7 @@ REPOSITORY_SHAPE = re.compile(REPOSITORY)
 
 
 class TrackerError(HoldfastError):
-    """A tracker could not be told; `cause` is the reason as a report shows it."""
+    """A tracker could not be told. The message is the reason as a report shows it."""
 
     kind = FAILED
 
@@ -71,7 +71,6 @@ class TrackerError(HoldfastError):
         self, cause: str, *, kind: str = FAILED, hint: str = "", retry_after: float | None = None
     ) -> None:
         super().__init__(cause, hint=hint, kind=kind)
-        self.cause = cause
         self.retry_after = retry_after
         self.retryable = kind in PASSING
 

@@ -26,7 +26,6 @@ from holdfast.trackers.port import (
 )
 
 COMMAND_SECONDS = 3.0
-__all__ = ["KINDS", "check_issue", "tracker_for"]
 KINDS = ("auto", "linear", "github", "none")
 
 

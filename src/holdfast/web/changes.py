@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from holdfast.budgets.acknowledge import acknowledge_at_page
+from holdfast.budgets.acknowledge import acknowledge
 from holdfast.budgets.check import Budget
 from holdfast.budgets.rules.thresholds import STOP, UNITS, number_at
 from holdfast.fleet.context import FleetContext
@@ -77,7 +77,8 @@ def answer_alert(workspace: Workspace, words: Mapping[str, str], person: Person)
         place = f"{words['workspace']}-{type}"
         return f"/board?{urlencode({'alert': place, 'until': typed[:LONGEST_TYPED]})}#alert-{place}"
     until = UNITS[type](typed) if typed else None
-    acknowledge_at_page(budget, type, goes_on=answer == "ack", until=until, person=person)
+    now = clock.parse(person["at"])
+    acknowledge(budget, type, until=until, now=now, person=person, goes_on=answer == "ack")
     return "/board"
 
 

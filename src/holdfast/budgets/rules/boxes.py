@@ -4,7 +4,6 @@ lines, in the protocol's words. The log takes the lines, the console the boxes; 
 from __future__ import annotations
 
 from holdfast.budgets.rules.thresholds import MILLIONTHS, millionths
-from holdfast.kernel.text import width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -125,6 +124,8 @@ def log_of(type: str, level: str, value: float, how: str) -> list[str]:
 
 def _box(title: str, values: Sequence[str], text: Sequence[str]) -> list[str]:
     """Three regions. Aligned, which the protocol's own example is not; AMB-PILOT-12."""
+    from holdfast.kernel.text import width  # hooks draw no boxes
+
     regions = [
         [" " * TITLE_INDENT + title],
         [f"  {row}" for row in values],

@@ -138,7 +138,7 @@ def _check(state: BudgetState, check: BudgetCheck, now: int) -> Decision:
 
 
 def _refuse_unsound(check: BudgetCheck) -> None:
-    """What a check leaves behind must not trip the next one, wherever it came from."""
+    """Refuse a check that is not made of finite numbers: the next check reads what it records."""
     known = [value for value in check["values"].values() if value is not None]
     numbers = [number for level in LEVELS for number in check["limits"][level].values()]
     if not all(is_number(number) for number in [*known, *numbers]):
@@ -152,7 +152,7 @@ def _summarize(handled: list[Handled]) -> str:
 
 
 def _is_new_context_alert(state: BudgetState, crossed: Handled) -> bool:
-    """Its checkpoint is prepared when it is raised, before anybody is asked; AMB-PILOT-03."""
+    """Its checkpoint is prepared when it is raised, before a person is asked; AMB-PILOT-03."""
     is_one = crossed["type"] == "context" and crossed["how"] == "waiting"
     return is_one and "context" not in state["pending"]
 
@@ -253,7 +253,7 @@ def _halt(state: BudgetState, command: Any, now: int) -> Decision:
 
 
 def _reset(state: BudgetState, command: Any, now: int) -> Decision:
-    """Anybody may clear acknowledgments: alerts ask again. Only a person lifts a stop, ends an alert
+    """An agent may clear acknowledgments: alerts ask again. Only a person lifts a stop, ends an alert
     that waits, or raises a limit."""
     before = command.get("before")
     lifts, given = bool(state["stopped"] or before), command.get("given")

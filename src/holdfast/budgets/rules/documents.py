@@ -97,7 +97,9 @@ def write_acknowledgments(state: BudgetState) -> str:
             "session_id": known["session_id"],
             **dict(sorted(known["extra"].items())),
         }
-        for type, known in sorted(state["acknowledgments"].items(), key=lambda one: _place(one[0]))
+        for type, known in sorted(
+            state["acknowledgments"].items(), key=lambda one: ALL_TYPES.index(one[0])
+        )
     }
     document = {
         "acknowledgments": entries,
@@ -105,10 +107,6 @@ def write_acknowledgments(state: BudgetState) -> str:
         **dict(sorted(state["extra"].get(ACKNOWLEDGMENTS, {}).items())),
     }
     return canonical_json.indented(document) + "\n"
-
-
-def _place(type: str) -> int:
-    return ALL_TYPES.index(type)
 
 
 def read_thresholds(text: str) -> dict[str, Any]:

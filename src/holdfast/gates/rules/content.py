@@ -190,7 +190,7 @@ def _empty(type: str, title: str) -> Content:
 
 
 def is_sound(content: Any) -> bool:
-    """Whether a content is what it should be: it may come from a file that anybody could write."""
+    """Whether a content is what it should be: it may come from a file that an agent can write."""
     sample = _empty("", "")
     if not isinstance(content, dict) or content.keys() != sample.keys():
         return False

@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, TypedDict
 from xml.parsers import expat
 
-from holdfast.gates.rules import content as words
+from holdfast.gates.rules import content as contents
 from holdfast.gates.rules.content import ACTION, DECISION, PREFIX, TYPES, VERIFY
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.text import one_line
@@ -379,18 +379,18 @@ def content_of(
     text = {tag: said["text"] for tag, said in task["fields"].items()}
     signal = text.get("resume-signal", "")
     if task["type"] == VERIFY:
-        return words.verify(
+        return contents.verify(
             text["what-built"], [text["how-to-verify"]], url=url, signal=signal, purpose=purpose
         )
     if task["type"] == DECISION:
-        return words.decision(
+        return contents.decision(
             text["decision"],
             task["options"],
             context=text.get("context", ""),
             signal=signal,
             purpose=purpose,
         )
-    return words.action(
+    return contents.action(
         text["action"],
         [text["instructions"]],
         why=text["why-manual"],

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal, TypedDict
 
-from holdfast.gates.rules import content as words
+from holdfast.gates.rules import content as contents
 from holdfast.gates.rules import gate_xml
 from holdfast.gates.rules.content import ACTION, CAUSES, DECISION, QUESTIONS, VERIFY
 from holdfast.kernel.text import one_line
@@ -209,7 +209,7 @@ class _Lines:
             (fields[tag] for tag in ("how-to-verify", "instructions") if tag in fields), None
         )
         self.items: list[Line] = (
-            words.numbered_items(said["text"], said["line"])
+            contents.numbered_items(said["text"], said["line"])
             if said
             else list(enumerate(content["items"], 1))
         )
@@ -228,7 +228,7 @@ def _verify(content: Content, where: _Lines, strict: bool) -> Iterator[GateFindi
         what = "there is no address to look at"
         instead = "Start what was built and give its address with --url, when it has one."
         yield _finding(where.at("how-to-verify"), "PILOT-08", what, instead, "warning")
-    yield from _signal(content, where, [words.APPROVED])
+    yield from _signal(content, where, [contents.APPROVED])
 
 
 def _decision(content: Content, where: _Lines, strict: bool) -> Iterator[GateFinding]:
@@ -313,7 +313,7 @@ def _action(content: Content, where: _Lines, strict: bool) -> Iterator[GateFindi
         )
     lines = [(where.at("action"), content["title"]), *where.items]
     yield from steps(lines, manual=True)
-    yield from _signal(content, where, [words.DONE])
+    yield from _signal(content, where, [contents.DONE])
 
 
 def _signal(content: Content, where: _Lines, wanted: Sequence[str]) -> Iterator[GateFinding]:
@@ -325,7 +325,7 @@ def _signal(content: Content, where: _Lines, wanted: Sequence[str]) -> Iterator[
         yield _finding(
             where.at("resume-signal"),
             clause,
-            f"the resume signal does not name {words.join_ids(missing)}",
+            f"the resume signal does not name {contents.join_ids(missing)}",
             "Leave it out, or say what a person really has to type.",
         )
 

@@ -59,12 +59,12 @@ def is_digest(text: str) -> bool:
 
 
 def shorten(name: str) -> str:
-    """A file's name as it is recorded; one that is no text is pictured."""
+    """A file's name as it is recorded; bytes that are no text become question marks."""
     return one_line(name.encode("utf-8", "replace").decode(), LONGEST_NAME)
 
 
 def are_sound(pictures: Any) -> bool:
-    """Whether these are pictures of a gate: they may come from a file that anybody could write."""
+    """Whether these are pictures of a gate: they may come from a file that an agent can write."""
     return (
         isinstance(pictures, list)
         and len(pictures) <= MOST
