@@ -22,8 +22,6 @@ from holdfast.loop.rules.model import EXECUTE, IN_PROGRESS, PASSED, TRACKS
 from holdfast.loop.rules.tasks import plain_tasks, remaining
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from holdfast.loop.rules.model import LoopState
     from holdfast.loop.rules.tasks import TrackTask
     from holdfast.loop.track import Track, TrackResult
@@ -133,12 +131,7 @@ class LoopStep:
             )
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, Exception) and not isinstance(error, Stopped):
             # A stop, an interrupt and an exit are no failures of the work: it goes on later.
             self._fail_with(error)
