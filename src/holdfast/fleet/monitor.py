@@ -90,12 +90,8 @@ def _act(context: FleetContext, entry: AgentEntry, found: CheckResult) -> None:
     where = context.epic.in_worktree(entry["home"])
     if entry["liveness"] == "WARNING":
         last = liveness.instant_of(entry["last_checkpoint"]) or context.now
-        outcome = write_message(
-            *(where, PRIMARY, agent, messages.warning(last, age)),
-            actor=context.actor,
-            now=context.now,
-            warns=entry["last_checkpoint"],
-        )
+        warning, about = messages.warning(last, age), entry["last_checkpoint"]
+        outcome = write_message(context, where, PRIMARY, agent, warning, warns=about)
         if outcome["records"]:
             _note(found, agent, "warned", f"a message is in {channel_of(PRIMARY, agent)}.md")
         return
