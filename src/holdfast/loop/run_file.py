@@ -138,7 +138,7 @@ def _nearest(name: str, known: Sequence[str] | Mapping[str, Any]) -> str:
 
 
 def refuse_unfit(plan: RunPlan, root: str, step: str, business_sync: bool) -> None:
-    """Every step that can come from here on has a program, and the program is there."""
+    """Refuse a plan in which a step that can come from here on has no program, or one that does not exist."""
     ahead = [EXECUTE, EVALUATE_EXECUTION, FIX]
     if step in (BRAINSTORM, PLAN, EVALUATE_PLAN):
         ahead = [PLAN, EVALUATE_PLAN, *ahead]
@@ -164,7 +164,7 @@ def refuse_unfit(plan: RunPlan, root: str, step: str, business_sync: bool) -> No
 
 
 def program_of(plan: RunPlan, step: str) -> str | None:
-    """The program that a step starts: empty when it is skipped, None when there is none."""
+    """The program that a step starts: empty when the step is skipped, None when the file names none."""
     own = plan["steps"].get(step, {})
     if own.get("skip"):
         return ""
@@ -197,7 +197,7 @@ def tasks_of_plan(plan: RunPlan, written: list[TrackTask]) -> list[TrackTask]:
 
 
 def command_for(plan: RunPlan, state: LoopState, step: str, task: TrackTask | None) -> list[str]:
-    """The words of the program to start."""
+    """The program to start, and its arguments."""
     own = plan["steps"].get(step, {}).get("command")
     if not own:
         return [*plan["runner"], *command_of(state, step, plan["context_files"])]
@@ -219,7 +219,7 @@ def _fill(word: str, state: LoopState, step: str, task: TrackTask | None) -> str
 
 
 def variables_of(state: LoopState, step: str, task: TrackTask | None) -> dict[str, str]:
-    """What a program can be told: in braces in its command, and in its environment as LOOP_NAME."""
+    """The values for a program: in braces in its command, and in its environment as LOOP_NAME."""
     return {
         "track": state["track"],
         "track_dir": state["folder"],

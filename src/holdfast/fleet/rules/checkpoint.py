@@ -177,7 +177,7 @@ def parse(text: str) -> dict[str, Any]:
 
 
 def write(checkpoint: dict[str, Any]) -> str:
-    """Two-space JSON: our fields in their order, then whatever others added; FLEET-03."""
+    """Two-space JSON: our fields in their order, then the fields that other programs added; FLEET-03."""
     ordered = _ordered(checkpoint, FIELDS)
     state = ordered.get("coordination_state")
     if isinstance(state, dict):
