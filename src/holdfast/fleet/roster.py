@@ -101,7 +101,7 @@ def listing(epic: Epic, now: int) -> list[AgentEntry]:
     survey = _Survey(epic, now)
     stems = sorted(survey.files.keys() | survey.states.keys())
     stems.sort(key=lambda stem: stem != stem_of(PRIMARY))
-    entries = [entry for stem in stems if (entry := survey.entry(stem)) is not None]
+    entries = [entry for stem in stems if (entry := survey.describe(stem)) is not None]
     _note_rivals(entries)
     return entries
 
@@ -159,7 +159,7 @@ class _Survey:
         self.sight = Sight(epic.workspace)
         self.labels = machine_labels(state.get("machine") for state, _ in self.states.values())
 
-    def entry(self, stem: str) -> AgentEntry | None:
+    def describe(self, stem: str) -> AgentEntry | None:
         """An agent as the list shows it; None when its last life is over."""
         known = self.states.get(stem)
         state, head = known or (rules.initial(self.epic.stream("agent", stem)), None)
