@@ -11,7 +11,7 @@ from holdfast.fleet import messages as inbox
 from holdfast.fleet.context import FleetContext
 from holdfast.fleet.epic import Epic, find
 from holdfast.fleet.messages import unread_count
-from holdfast.fleet.rules import messages
+from holdfast.fleet.rules import comms
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
 from tests.cli import conftest as command_line
@@ -88,7 +88,7 @@ def test_only_what_was_shown_is_marked(epic: Epic) -> None:
 @pytest.mark.clause("FLEET-48", "AMB-FLEET-03")
 def test_the_inbox_gets_one_warning_for_a_checkpoint(epic: Epic) -> None:
     last = "2026-01-15T14:28:00Z"
-    warning = messages.warning(clock.parse(last), 32)
+    warning = comms.warning(clock.parse(last), 32)
     for _ in range(2):
         inbox.write_message(
             context(epic), epic, "Agent-Primary", "Secondary-A", warning, warns=last
@@ -118,7 +118,7 @@ def test_two_archives_of_one_minute_are_two_files(epic: Epic) -> None:
     ]
     for name, subject in zip(names, ("one", "two"), strict=True):
         kept = (COMMS / "archive" / name).read_text("utf-8")
-        assert [one["subject"] for one in messages.parse(kept)] == [subject]
+        assert [one["subject"] for one in comms.parse(kept)] == [subject]
     assert unread_count(epic, "Secondary-A") == 0
 
 
@@ -151,7 +151,7 @@ def test_a_missing_inbox_is_made_and_said_to_have_been(holdfast: Holdfast, epic:
     made = holdfast(*look)
     assert (made.code, made.out) == (0, "No messages yet.\n")
     assert "was missing" in made.err
-    assert (COMMS / "primary_to_secondary_a.md").read_text("utf-8") == messages.empty(
+    assert (COMMS / "primary_to_secondary_a.md").read_text("utf-8") == comms.empty(
         "Agent-Primary", "Secondary-A"
     )
     assert holdfast(*look).err == ""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from holdfast.fleet.context import FleetContext
     from holdfast.fleet.epic import Epic
-    from holdfast.fleet.rules.messages import AgentMessage
+    from holdfast.fleet.rules.comms import AgentMessage
     from holdfast.kernel.commit import Outcome
 
     class SendRequest(TypedDict):
@@ -82,7 +82,7 @@ _ENDING = ".md"
 
 def send(context: FleetContext, request: SendRequest) -> SendResult:
     """Write a message into the receiver's inbox."""
-    from holdfast.fleet.rules.messages import FIELDS
+    from holdfast.fleet.rules.comms import FIELDS
 
     receiver, sender = context.agent(request["agent"]), request.get("sender") or PRIMARY
     warnings = []
@@ -176,7 +176,7 @@ def open_channel(context: FleetContext, epic: Epic, sender: str, receiver: str) 
 
 def read_inbox(epic: Epic, agent: str) -> list[tuple[str, list[AgentMessage]]]:
     """Each file of an agent's inbox, by its path in the epic, and its messages, newest first."""
-    from holdfast.fleet.rules.messages import parse
+    from holdfast.fleet.rules.comms import parse
 
     return [(path, parse(text)) for path, text, _ in _files(epic, agent)]
 
@@ -185,20 +185,19 @@ def mark_read(
     context: FleetContext, epic: Epic, agent: str, shown: Mapping[str, Sequence[int]]
 ) -> list[Outcome]:
     """Mark messages as read: the numbers of each file."""
-    from holdfast.fleet.rules import messages
+    from holdfast.fleet.rules import comms
 
     outcomes = []
     for path, text, sender in _files(epic, agent):
         numbers = [*shown.get(path, ())]
-        if messages.mark_read(text, numbers) != text:
+        if comms.mark_read(text, numbers) != text:
             outcomes.append(_execute(context, epic, "read", sender, agent, numbers=numbers))
     return outcomes
 
 
 def archive(context: FleetContext, epic: Epic, agent: str) -> list[tuple[str, str]]:
     """Move every file of an inbox that holds messages aside and begin it anew; from where to where."""
-    from holdfast.fleet.rules.comms import archive_name, channel_of
-    from holdfast.fleet.rules.messages import parse
+    from holdfast.fleet.rules.comms import archive_name, channel_of, parse
 
     moved = []
     for path, text, sender in _files(epic, agent):

@@ -16,7 +16,7 @@ from holdfast.cli.verbs.agent import context_for, reply
 from holdfast.fleet.agents import start
 from holdfast.fleet.messages import inbox, send
 from holdfast.fleet.rules import handoff
-from holdfast.fleet.rules.messages import FIELDS
+from holdfast.fleet.rules.comms import FIELDS
 from holdfast.fleet.rules.model import PRIMARY, message_path
 from holdfast.fleet.sync import sync
 from holdfast.fleet.updates import block, complete, phase, unblock
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from holdfast.fleet.agents import StartAgentRequest
-    from holdfast.fleet.rules.messages import AgentMessage
+    from holdfast.fleet.rules.comms import AgentMessage
 
 
 @click.command()
