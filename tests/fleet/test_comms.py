@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.fleet.rules import comms, messages
-from holdfast.fleet.rules.messages import merge
-from holdfast.fleet.rules.model import EPIC_README
+from holdfast.fleet.rules import comms
+from holdfast.fleet.rules.comms import merge
+from holdfast.fleet.rules.model import EPIC_README, UNREAD
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.state import load
@@ -63,7 +63,7 @@ def channel(repository: Path) -> Iterator[Channel]:
 
 
 def subjects() -> list[str]:
-    return [message["subject"] for message in messages.parse(VIEW.read_text("utf-8"))]
+    return [message["subject"] for message in comms.parse(VIEW.read_text("utf-8"))]
 
 
 def test_a_stream_and_its_file() -> None:
@@ -84,7 +84,7 @@ def test_messages_are_numbered_and_the_newest_is_on_top(channel: Channel) -> Non
     channel.send("one")
     channel.send("two")
     assert subjects() == ["two", "one"]
-    assert [each["number"] for each in messages.parse(VIEW.read_text("utf-8"))] == [2, 1]
+    assert [each["number"] for each in comms.parse(VIEW.read_text("utf-8"))] == [2, 1]
     sent = [one for one in channel.workspace.journal.read(STREAM) if one["kind"] == "sent"]
     assert [record["body"] for record in sent] == [
         {"number": 1, "at": "2026-01-15T15:00:00Z", "subject": "one"},
@@ -95,7 +95,7 @@ def test_messages_are_numbered_and_the_newest_is_on_top(channel: Channel) -> Non
 @pytest.mark.clause("FLEET-48", "AMB-FLEET-03")
 def test_one_warning_for_each_last_checkpoint(channel: Channel) -> None:
     first, second = "2026-01-15T14:28:00Z", "2026-01-15T15:10:00Z"
-    warning = messages.warning(clock.parse(first), 32)
+    warning = comms.warning(clock.parse(first), 32)
     for _ in range(3):
         channel.do("send", fields=warning, warns=first)
     assert subjects() == ["CHECKPOINT WARNING - No Update in 30 Minutes"]
@@ -126,9 +126,9 @@ def test_reading_marks_what_was_named_and_says_so_once(channel: Channel) -> None
     channel.send("two")
     channel.do("read", numbers=[2])
     channel.do("read", numbers=[2])
-    assert [each["read"] for each in messages.parse(VIEW.read_text("utf-8"))] == [True, False]
+    assert [each["read"] for each in comms.parse(VIEW.read_text("utf-8"))] == [True, False]
     channel.do("read", numbers=None)
-    assert VIEW.read_text("utf-8").count(messages.UNREAD) == 0
+    assert VIEW.read_text("utf-8").count(UNREAD) == 0
     assert channel.kinds() == ["opened", "sent", "sent", "read", "read"]
 
 
@@ -142,7 +142,7 @@ def test_an_archive_is_the_file_itself_and_a_fresh_one_follows(channel: Channel)
     Path("epics/kai/agent_comms/archive").mkdir()
     channel.do("archive", to=f"epics/kai/{name}")
     assert Path("epics/kai", name).read_bytes() == before
-    assert VIEW.read_text("utf-8") == messages.empty(*BOTH.values())
+    assert VIEW.read_text("utf-8") == comms.empty(*BOTH.values())
     channel.send("after")
     assert subjects() == ["after"]
     assert channel.state()["warned"] == ""
@@ -174,7 +174,7 @@ def test_a_file_that_was_there_first_is_taken_in(channel: Channel) -> None:
     assert VIEW.read_text("utf-8") == text.replace("⏳ UNREAD", "✅ READ")
     channel.send("ours")
     assert VIEW.read_text("utf-8").endswith("## Message 1 (2026-01-15 10:30) ✅ READ\nhi\n")
-    assert messages.parse(VIEW.read_text("utf-8"))[0]["number"] == 2
+    assert comms.parse(VIEW.read_text("utf-8"))[0]["number"] == 2
 
 
 def test_marks_and_unknown_text_of_a_shell_survive(channel: Channel) -> None:
@@ -186,7 +186,7 @@ def test_marks_and_unknown_text_of_a_shell_survive(channel: Channel) -> None:
     channel.send("two")
     text = VIEW.read_text("utf-8")
     assert text.endswith(f"✅ READ\n**Subject:** one\n{odd}")
-    assert text.count(messages.UNREAD) == 1
+    assert text.count(UNREAD) == 1
 
 
 def test_an_emptied_file_begins_anew_and_its_messages_stay_on_record(channel: Channel) -> None:
@@ -221,11 +221,11 @@ def test_a_shell_that_read_the_file_before_a_message_came_does_not_take_it_out(
     channel.send("one")
     before = VIEW.read_text("utf-8")
     channel.send("two")
-    theirs = messages.insert(before, messages.compose(2, AT, {"subject": "theirs"}))
+    theirs = comms.insert(before, comms.compose(2, AT, {"subject": "theirs"}))
     VIEW.write_text(theirs, "utf-8")
     channel.send("three")
     assert subjects() == ["three", "two", "theirs", "one"]
-    VIEW.write_text(messages.empty(*BOTH.values()), "utf-8")  # as at an agent's start
+    VIEW.write_text(comms.empty(*BOTH.values()), "utf-8")  # as at an agent's start
     channel.do("read", numbers=[1])
     assert subjects() == ["three", "two", "theirs", "one"]
 
@@ -256,7 +256,7 @@ def test_a_message_that_was_deleted_with_another_change_stays_deleted(channel: C
     for subject in ("one", "two", "three"):
         channel.send(subject)
     text = VIEW.read_text("utf-8")
-    above, third, second, first = *text.partition("## Message 3")[:1], *messages.split(text)[1]
+    above, third, second, first = *text.partition("## Message 3")[:1], *comms.split(text)[1]
     assert "two" in second
     VIEW.write_text(f"{above}{third}{first}\na word by hand\n", "utf-8")
     channel.send("four", AT + 20 * clock.MINUTE)
@@ -267,7 +267,7 @@ def test_a_message_that_was_deleted_with_another_change_stays_deleted(channel: C
 def test_the_newest_message_stays_deleted_with_another_change(channel: Channel) -> None:
     channel.send("one")
     channel.send("two")
-    above, (_, first) = messages.split(VIEW.read_text("utf-8"))
+    above, (_, first) = comms.split(VIEW.read_text("utf-8"))
     VIEW.write_text(f"{above}{first}\na word by hand\n", "utf-8")
     channel.send("three", AT + 20 * clock.MINUTE)
     assert subjects() == ["three", "one"]
@@ -277,46 +277,46 @@ def test_the_newest_message_stays_deleted_with_another_change(channel: Channel) 
 
 
 def message(number: int, subject: str, at: int = AT) -> str:
-    return messages.compose(number, at, {"subject": subject, "acknowledge": "No action needed"})
+    return comms.compose(number, at, {"subject": subject, "acknowledge": "No action needed"})
 
 
-BASE = messages.insert(messages.empty(*BOTH.values()), message(1, "first"))
+BASE = comms.insert(comms.empty(*BOTH.values()), message(1, "first"))
 
 
 def test_a_message_of_theirs_and_one_of_ours_at_the_same_place_are_two() -> None:
-    ours, theirs = (messages.insert(BASE, message(2, who)) for who in ("ours", "theirs"))
+    ours, theirs = (comms.insert(BASE, message(2, who)) for who in ("ours", "theirs"))
     text = merge(BASE, ours, theirs)
-    assert [each["subject"] for each in messages.parse(text)] == ["ours", "theirs", "first"]
-    assert [each["acknowledge"] for each in messages.parse(text)] == ["No action needed"] * 3
+    assert [each["subject"] for each in comms.parse(text)] == ["ours", "theirs", "first"]
+    assert [each["acknowledge"] for each in comms.parse(text)] == ["No action needed"] * 3
     assert merge(BASE, ours, ours) == ours
 
 
 def test_the_first_messages_of_both_replace_the_empty_file() -> None:
-    empty = messages.empty(*BOTH.values())
-    ours, theirs = (messages.insert(empty, message(1, who)) for who in ("ours", "theirs"))
+    empty = comms.empty(*BOTH.values())
+    ours, theirs = (comms.insert(empty, message(1, who)) for who in ("ours", "theirs"))
     assert merge(empty, ours, theirs) == (
-        f"{messages.title(*BOTH.values())}\n\n{message(1, 'ours')}\n{message(1, 'theirs')}"
+        f"{comms.title(*BOTH.values())}\n\n{message(1, 'ours')}\n{message(1, 'theirs')}"
     )
     by_hand = f"{empty}a word by hand"
     assert merge(empty, ours, by_hand) == (
-        f"{messages.title(*BOTH.values())}\n\na word by hand\n{message(1, 'ours')}"
+        f"{comms.title(*BOTH.values())}\n\na word by hand\n{message(1, 'ours')}"
     )
 
 
 @pytest.mark.parametrize("reader", ["ours", "theirs"])
 def test_what_one_side_read_while_the_other_wrote_stays_read(reader: str) -> None:
-    read, wrote = messages.mark_read(BASE, [1]), messages.insert(BASE, message(2, "new"))
+    read, wrote = comms.mark_read(BASE, [1]), comms.insert(BASE, message(2, "new"))
     edited = wrote.replace("**Subject:** first", "**Subject:** first, corrected")
     text = merge(BASE, read, edited) if reader == "ours" else merge(BASE, edited, read)
-    new, first = messages.parse(text)
+    new, first = comms.parse(text)
     assert (new["read"], first["read"], first["subject"]) == (False, True, "first, corrected")
 
 
 def test_what_was_archived_meanwhile_does_not_come_back() -> None:
-    theirs = messages.insert(BASE, message(2, "late"))
-    text = merge(BASE, messages.empty(*BOTH.values()), theirs)
-    assert [each["subject"] for each in messages.parse(text)] == ["late"]
-    assert messages.NO_MESSAGES not in text
+    theirs = comms.insert(BASE, message(2, "late"))
+    text = merge(BASE, comms.empty(*BOTH.values()), theirs)
+    assert [each["subject"] for each in comms.parse(text)] == ["late"]
+    assert comms.NO_MESSAGES not in text
 
 
 WORD = st.text(alphabet="abc #*\n", max_size=12)
@@ -326,21 +326,21 @@ WORD = st.text(alphabet="abc #*\n", max_size=12)
 def test_no_message_and_no_line_that_either_side_added_is_lost(
     known: list[str], mine: list[str], others: list[str], tail: str
 ) -> None:
-    base = messages.empty(*BOTH.values())
+    base = comms.empty(*BOTH.values())
     for number, word in enumerate(known, 1):
-        base = messages.insert(base, message(number, f"known {number}", AT) + word)
+        base = comms.insert(base, message(number, f"known {number}", AT) + word)
     ours, theirs = base, f"{base}tail {tail}"
     for word in mine:
-        ours = messages.insert(ours, message(messages.next_number(ours), f"ours {word}"))
+        ours = comms.insert(ours, message(comms.next_number(ours), f"ours {word}"))
     for word in others:
-        theirs = messages.insert(theirs, message(messages.next_number(theirs), f"theirs {word}"))
+        theirs = comms.insert(theirs, message(comms.next_number(theirs), f"theirs {word}"))
     text = merge(base, ours, theirs)
-    found = [each["subject"] for each in messages.parse(text)]
-    wanted = [each["subject"] for each in [*messages.parse(ours), *messages.parse(theirs)]]
+    found = [each["subject"] for each in comms.parse(text)]
+    wanted = [each["subject"] for each in [*comms.parse(ours), *comms.parse(theirs)]]
     assert set(found) == set(wanted)
     assert len(found) == len(known) + len(mine) + len(others)
     for line in theirs.split("\n"):
-        assert line in text or line == messages.NO_MESSAGES
+        assert line in text or line == comms.NO_MESSAGES
 
 
 SHELL = """

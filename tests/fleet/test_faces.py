@@ -108,7 +108,7 @@ def addressed(context: FleetContext) -> None:
     started(context)
     fields = {"subject": "The data is there", "action": "Go on"}
     for sender in (PRIMARY, B):
-        write_message(context.epic, sender, A, fields, actor="test", now=context.now)
+        write_message(context, context.epic, sender, A, fields)
 
 
 def beaten(words: list[str], request: dict[str, Any]) -> dict[str, Callable[[Faces], str]]:

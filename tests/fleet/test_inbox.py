@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from holdfast.fleet import messages as inbox
+from holdfast.fleet.context import FleetContext
 from holdfast.fleet.epic import Epic, find
 from holdfast.fleet.messages import unread_count
-from holdfast.fleet.rules import messages
+from holdfast.fleet.rules import comms
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
 from tests.cli import conftest as command_line
@@ -27,9 +28,13 @@ def epic(repository: Path) -> Epic:
     return find(discover(str(repository)), "epics/kai")
 
 
+def context(epic: Epic) -> FleetContext:
+    return FleetContext(epic, epic.workspace, actor="tester", now=AT)
+
+
 def send(epic: Epic, sender: str, receiver: str, subject: str, warns: str = "") -> None:
     fields = {"subject": subject}
-    inbox.write_message(epic, sender, receiver, fields, actor="tester", now=AT, warns=warns)
+    inbox.write_message(context(epic), epic, sender, receiver, fields, warns=warns)
 
 
 def test_an_inbox_is_every_file_to_the_agent(epic: Epic) -> None:
@@ -65,7 +70,7 @@ def test_files_that_a_shell_wrote_count_and_can_be_read(epic: Epic) -> None:
     (COMMS / "primary_to_secondary_a.md").symlink_to("/etc/hostname")
     assert unread_count(epic, "Secondary-A") == 1
     shown = {"agent_comms/secondary_b_to_secondary_a.md": [1]}
-    inbox.mark_read(epic, "Secondary-A", shown, actor="tester", now=AT)
+    inbox.mark_read(context(epic), epic, "Secondary-A", shown)
     assert "## Message 1 (x) ✅ READ\nhi\n" in by_hand.read_text("utf-8")
     assert unread_count(epic, "Secondary-A") == 0
 
@@ -74,19 +79,19 @@ def test_only_what_was_shown_is_marked(epic: Epic) -> None:
     send(epic, "Agent-Primary", "Secondary-A", "one")
     send(epic, "Agent-Primary", "Secondary-A", "two")
     shown = {"agent_comms/primary_to_secondary_a.md": [1]}
-    inbox.mark_read(epic, "Secondary-A", shown, actor="tester", now=AT)
+    inbox.mark_read(context(epic), epic, "Secondary-A", shown)
     ((_, found),) = inbox.read_inbox(epic, "Secondary-A")
     assert [(one["subject"], one["read"]) for one in found] == [("two", False), ("one", True)]
-    assert inbox.mark_read(epic, "Secondary-A", shown, actor="tester", now=AT) == []
+    assert inbox.mark_read(context(epic), epic, "Secondary-A", shown) == []
 
 
 @pytest.mark.clause("FLEET-48", "AMB-FLEET-03")
 def test_the_inbox_gets_one_warning_for_a_checkpoint(epic: Epic) -> None:
     last = "2026-01-15T14:28:00Z"
-    warning = messages.warning(clock.parse(last), 32)
+    warning = comms.warning(clock.parse(last), 32)
     for _ in range(2):
         inbox.write_message(
-            epic, "Agent-Primary", "Secondary-A", warning, actor="holdfast", now=AT, warns=last
+            context(epic), epic, "Agent-Primary", "Secondary-A", warning, warns=last
         )
     ((path, found),) = inbox.read_inbox(epic, "Secondary-A")
     assert path == "agent_comms/primary_to_secondary_a.md"
@@ -104,8 +109,8 @@ def test_two_archives_of_one_minute_are_two_files(epic: Epic) -> None:
     moved = []
     for subject in ("one", "two"):
         send(epic, "Agent-Primary", "Secondary-A", subject)
-        moved += inbox.archive(epic, "Secondary-A", actor="tester", now=AT)
-    assert inbox.archive(epic, "Secondary-A", actor="tester", now=AT) == []
+        moved += inbox.archive(context(epic), epic, "Secondary-A")
+    assert inbox.archive(context(epic), epic, "Secondary-A") == []
     names = [Path(to).name for _, to in moved]
     assert names == [
         "primary_to_secondary_a_20260115_1500.md",
@@ -113,7 +118,7 @@ def test_two_archives_of_one_minute_are_two_files(epic: Epic) -> None:
     ]
     for name, subject in zip(names, ("one", "two"), strict=True):
         kept = (COMMS / "archive" / name).read_text("utf-8")
-        assert [one["subject"] for one in messages.parse(kept)] == [subject]
+        assert [one["subject"] for one in comms.parse(kept)] == [subject]
     assert unread_count(epic, "Secondary-A") == 0
 
 
@@ -146,7 +151,7 @@ def test_a_missing_inbox_is_made_and_said_to_have_been(holdfast: Holdfast, epic:
     made = holdfast(*look)
     assert (made.code, made.out) == (0, "No messages yet.\n")
     assert "was missing" in made.err
-    assert (COMMS / "primary_to_secondary_a.md").read_text("utf-8") == messages.empty(
+    assert (COMMS / "primary_to_secondary_a.md").read_text("utf-8") == comms.empty(
         "Agent-Primary", "Secondary-A"
     )
     assert holdfast(*look).err == ""

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.fleet.rules import messages
+from holdfast.fleet.rules import comms
+from holdfast.fleet.rules.model import UNREAD
 from holdfast.kernel import clock
 
 AT = clock.parse("2026-01-15T15:00:00Z")
@@ -22,16 +23,16 @@ def fields(**said: str) -> dict[str, str]:
 
 
 def test_the_title_names_both_by_their_short_names() -> None:
-    assert messages.title("Agent-Primary", "Secondary-A") == "# Messages: Primary → Secondary-A"
-    assert messages.title("Secondary-A", "Agent-Primary") == "# Messages: Secondary-A → Primary"
-    assert messages.empty("Agent-Primary", "Secondary-A") == EMPTY
+    assert comms.title("Agent-Primary", "Secondary-A") == "# Messages: Primary → Secondary-A"
+    assert comms.title("Secondary-A", "Agent-Primary") == "# Messages: Secondary-A → Primary"
+    assert comms.empty("Agent-Primary", "Secondary-A") == EMPTY
 
 
 @pytest.mark.clause("FLEET-50", "FLEET-51", "FLEET-52", "FLEET-53", "FLEET-54", "FLEET-55")
 @pytest.mark.clause("AMB-FLEET-02")
 def test_a_warning_reads_as_in_the_protocol_with_the_real_age() -> None:
-    said = messages.warning(clock.parse("2026-01-15T14:28:30Z"), 31)
-    assert messages.compose(7, AT, said) == (
+    said = comms.warning(clock.parse("2026-01-15T14:28:30Z"), 31)
+    assert comms.compose(7, AT, said) == (
         "## Message 7 (2026-01-15 15:00) ⏳ UNREAD\n"
         "**Subject:** CHECKPOINT WARNING - No Update in 30 Minutes\n"
         "**Action:** Please update your checkpoint and confirm you're still working\n"
@@ -46,11 +47,11 @@ def test_a_warning_reads_as_in_the_protocol_with_the_real_age() -> None:
 @pytest.mark.clause("FLEET-57", "AMB-FLEET-02")
 def test_the_user_is_told_the_limit_not_the_age() -> None:
     expected = "Secondary-A hasn't updated checkpoint in 60 minutes"
-    assert messages.notice("Secondary-A") == expected
+    assert comms.notice("Secondary-A") == expected
 
 
 def test_fields_that_say_nothing_are_left_out_but_not_the_subject() -> None:
-    text = messages.compose(1, AT, {"subject": "", "action": " \n ", "next": "Go on"})
+    text = comms.compose(1, AT, {"subject": "", "action": " \n ", "next": "Go on"})
     assert text == "## Message 1 (2026-01-15 15:00) ⏳ UNREAD\n**Subject:**\n**Next:** Go on\n"
 
 
@@ -68,33 +69,33 @@ HOSTILE = "\n".join(
 )
 
 
-@pytest.mark.parametrize("name", messages.FIELDS)
+@pytest.mark.parametrize("name", comms.FIELDS)
 def test_a_field_can_forge_neither_a_heading_nor_another_field_nor_a_mark(name: str) -> None:
-    message = messages.compose(1, AT, fields(**{name: HOSTILE}))
-    text = messages.insert(EMPTY, message)
+    message = comms.compose(1, AT, fields(**{name: HOSTILE}))
+    text = comms.insert(EMPTY, message)
     assert len(re.findall(r"^\s{0,3}#", text, re.MULTILINE)) == 2  # the title and one heading
-    assert messages.next_number(text) == 2
-    assert text.count(messages.UNREAD) == 1
-    (read,) = messages.parse(text)
+    assert comms.next_number(text) == 2
+    assert text.count(UNREAD) == 1
+    (read,) = comms.parse(text)
     assert read["number"] == 1
-    others = [each for each in messages.FIELDS if each not in (name, "subject")]
+    others = [each for each in comms.FIELDS if each not in (name, "subject")]
     assert [read[each] for each in others] == [""] * len(others)  # type: ignore[literal-required]
-    assert messages.mark_read(text, [1]).count(messages.UNREAD) == 0
+    assert comms.mark_read(text, [1]).count(UNREAD) == 0
 
 
 @given(st.text(), st.text(), st.text())
 def test_whatever_is_said_it_is_one_message_and_the_file_around_it_stays(
     subject: str, details: str, around: str
 ) -> None:
-    around = around.replace("\r", "").replace(messages.UNREAD, "")
+    around = around.replace("\r", "").replace(UNREAD, "")
     before = f"# Messages: Primary → Secondary-A\n\nkept {around}\n"
-    count = len(messages.split(before)[1])
-    text = messages.insert(
-        before, messages.compose(count + 1, AT, {"subject": subject, "details": details})
+    count = len(comms.split(before)[1])
+    text = comms.insert(
+        before, comms.compose(count + 1, AT, {"subject": subject, "details": details})
     )
-    assert messages.next_number(text) == count + 2
-    assert text.count(messages.UNREAD) == 1
-    lines = [line for line in before.split("\n")[2:] if line != messages.NO_MESSAGES]
+    assert comms.next_number(text) == count + 2
+    assert text.count(UNREAD) == 1
+    lines = [line for line in before.split("\n")[2:] if line != comms.NO_MESSAGES]
     assert "\n".join(lines).strip("\n") in text
 
 
@@ -102,9 +103,9 @@ def test_whatever_is_said_it_is_one_message_and_the_file_around_it_stays(
 def test_a_message_goes_directly_below_the_title_with_the_next_number() -> None:
     text = EMPTY
     for expected in (1, 2, 3):
-        assert messages.next_number(text) == expected
-        message = messages.compose(expected, AT, fields(subject=f"Number {expected}"))
-        text = messages.insert(text, message)
+        assert comms.next_number(text) == expected
+        message = comms.compose(expected, AT, fields(subject=f"Number {expected}"))
+        text = comms.insert(text, message)
     assert text == (
         "# Messages: Primary → Secondary-A\n\n"
         "## Message 3 (2026-01-15 15:00) ⏳ UNREAD\n**Subject:** Number 3\n\n"
@@ -119,25 +120,25 @@ def test_the_number_is_the_count_of_headings_and_one_as_a_shell_counts_it() -> N
     counted = subprocess.run(
         ["grep", "-c", "^## Message"], input=text, text=True, capture_output=True, check=True
     )
-    assert messages.next_number(text) == int(counted.stdout) + 1 == 3
+    assert comms.next_number(text) == int(counted.stdout) + 1 == 3
 
 
 def test_everything_else_stays_byte_for_byte() -> None:
     rest = "by hand  \n\n\n\ttabs\n## Message 1 (?) ✅ READ\n**Subject:** old\nno end"
-    text = messages.insert(f"above\n# T\n{rest}", "## Message 2 new\n")
+    text = comms.insert(f"above\n# T\n{rest}", "## Message 2 new\n")
     assert text == f"above\n# T\n\n## Message 2 new\n\n{rest}"
-    assert messages.insert("no title at all\n", "## Message 1\n") == (
+    assert comms.insert("no title at all\n", "## Message 1\n") == (
         "## Message 1\n\nno title at all\n"
     )
 
 
 def test_only_the_messages_that_were_read_are_marked() -> None:
     text = "# T\n\n## Message 2 (a) ⏳ UNREAD\nx\n\n## Message 1 (b) ⏳ UNREAD\ny\n"
-    one = messages.mark_read(text, [1])
+    one = comms.mark_read(text, [1])
     assert one == "# T\n\n## Message 2 (a) ⏳ UNREAD\nx\n\n## Message 1 (b) ✅ READ\ny\n"
-    assert one.count(messages.UNREAD) == 1
-    assert messages.mark_read(text, None).count(messages.UNREAD) == 0
-    assert messages.mark_read(text, []) == text
+    assert one.count(UNREAD) == 1
+    assert comms.mark_read(text, None).count(UNREAD) == 0
+    assert comms.mark_read(text, []) == text
 
 
 def test_messages_of_other_hands_are_read_as_far_as_they_can_be() -> None:
@@ -152,7 +153,7 @@ def test_messages_of_other_hands_are_read_as_far_as_they_can_be() -> None:
         "## Message 1 (2026-01-15 10:30) ✅ READ\n"
         "**Subject:** Handoff\n**Acknowledge:** Reply\n"
     )
-    third, unnumbered, first = messages.parse(text)
+    third, unnumbered, first = comms.parse(text)
     assert (third["number"], third["at"], third["read"]) == (3, "2026-01-15 11:30", False)
     assert third["details"] == "Two ways:\n  A) this\n\nAttempted:\n  - that"
     assert third["next"] == "Awaiting guidance"
@@ -160,12 +161,12 @@ def test_messages_of_other_hands_are_read_as_far_as_they_can_be() -> None:
     assert unnumbered["subject"] == "Overlap"
     assert "HIGH" in unnumbered["details"]  # nothing of it is hidden from its reader
     assert (first["number"], first["read"], first["acknowledge"]) == (1, True, "Reply")
-    assert messages.mark_read(text, [3, 0]).count(messages.UNREAD) == 0
+    assert comms.mark_read(text, [3, 0]).count(UNREAD) == 0
 
 
 def test_what_was_composed_reads_back() -> None:
     said = fields(action="Do", details="one\n\n  two\nthree", next="Then", acknowledge="Reply")
-    (read,) = messages.parse(messages.insert(EMPTY, messages.compose(1, AT, said)))
+    (read,) = comms.parse(comms.insert(EMPTY, comms.compose(1, AT, said)))
     assert read == {"number": 1, "at": "2026-01-15 15:00", "read": False, **said}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.fleet.rules import status_file
+from holdfast.fleet.rules.checkpoint import parse_status, render_status, status_gist
 
 CHECKPOINT: dict[str, Any] = {
     "agent_id": "Secondary-A",
@@ -35,32 +35,32 @@ KEYS = tuple(line.partition(":")[0] for line in TEXT.splitlines())
 
 
 def test_the_file_of_a_checkpoint() -> None:
-    assert status_file.render(CHECKPOINT, False) == TEXT
+    assert render_status(CHECKPOINT, False) == TEXT
 
 
 def test_blockers_the_step_at_hand_and_readiness() -> None:
     blocked = {**CHECKPOINT, "blockers": ["No answer\nto 8", "No key"], "next_steps": []}
-    said = status_file.parse(status_file.render(blocked, True))
+    said = parse_status(render_status(blocked, True))
     assert said["BLOCKERS"] == "No answer to 8; No key"
     assert said["NEXT_ACTION"] == "Writing Acceptance Criteria"
     assert said["READY_FOR_SYNC"] == "true"
 
 
 def test_it_reads_back_in_its_order_and_forgives_other_hands() -> None:
-    said = status_file.parse(TEXT)
+    said = parse_status(TEXT)
     assert tuple(said) == KEYS
     by_hand = "# status\r\n\r\nstage : S2.P3\r\nno colon\r\nETA: 16:00\r\nSTAGE: late\r\n"
-    assert status_file.parse(by_hand) == {"STAGE": "S2.P3", "ETA": "16:00"}
+    assert parse_status(by_hand) == {"STAGE": "S2.P3", "ETA": "16:00"}
 
 
 def test_the_gist_is_all_but_the_time() -> None:
     later = {**CHECKPOINT, "coordination_state": {"last_status_update": "2026-01-15T15:00:00Z"}}
-    assert status_file.gist(CHECKPOINT, False) == status_file.gist(later, False)
-    assert status_file.gist(CHECKPOINT, False) != status_file.gist(CHECKPOINT, True)
+    assert status_gist(CHECKPOINT, False) == status_gist(later, False)
+    assert status_gist(CHECKPOINT, False) != status_gist(CHECKPOINT, True)
 
 
 @pytest.mark.parametrize("odd", [None, 7, "PAUSED\nnow", [], {}])
 def test_a_checkpoint_of_other_hands_still_makes_ten_lines(odd: object) -> None:
-    text = status_file.render(dict.fromkeys(CHECKPOINT, odd), False)
-    assert tuple(status_file.parse(text)) == KEYS
-    assert status_file.render({}, False).count("\n") == len(KEYS)
+    text = render_status(dict.fromkeys(CHECKPOINT, odd), False)
+    assert tuple(parse_status(text)) == KEYS
+    assert render_status({}, False).count("\n") == len(KEYS)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.fleet import recovery
+from holdfast.fleet import sync as sync_points
 from holdfast.fleet.context import AgentResult
 from holdfast.fleet.sync import sync
 from holdfast.kernel import clock, latch
@@ -119,15 +120,18 @@ def test_who_waits_at_a_sync_point_hears_a_stop(scene: Scene, holdfast: Holdfast
         assert waiting.wait(30) == 7
 
 
-def test_who_waits_at_a_sync_point_goes_on_when_the_last_agent_arrives(scene: Scene) -> None:
+def test_who_waits_at_a_sync_point_goes_on_when_the_last_agent_arrives(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The record wakes it: it would look by itself after five minutes."""
+    monkeypatch.setattr(sync_points, "PAUSE", 300.0)
     scene.now = clock.now()
     scene.start(A)
     scene.start(B, "feature_03")
 
     def wait() -> AgentResult:
         context = Scene(scene.root).context()
-        return sync(context, {"agent": A, "point": "S2-S3", "wait": True, "pause": 300.0})
+        return sync(context, {"agent": A, "point": "S2-S3", "wait": True})
 
     with ThreadPoolExecutor(1) as first:
         waiting = first.submit(wait)

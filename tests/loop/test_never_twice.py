@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Holdfast
+from tests.loop.kills import killed_at_random
 from tests.loop.programs import good, shell, write
 from tests.loop.world import World
 
@@ -143,3 +144,9 @@ def test_a_title_that_no_program_can_be_given(world: World, holdfast: Holdfast) 
     answer = holdfast(*RUN)
     assert (answer.code, "cannot be told 1.1" in answer.err) == (1, True), answer.err
     assert "Shorten the task's title" in answer.err
+
+
+@pytest.mark.clause("LOOP-43", "LOOP-44", "AMB-LOOP-04")
+def test_a_run_that_is_killed_goes_on_at_the_next_open_task(world: World, tmp_path: Path) -> None:
+    """Kill -9 during a run; the full size is in tests/proof."""
+    killed_at_random(world, tmp_path, tasks=20, kills=4, longest=0.3, seed=4)

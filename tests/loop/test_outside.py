@@ -12,6 +12,7 @@ from holdfast.kernel.views import projection
 from tests.cli.conftest import Holdfast
 from tests.conftest import Git
 from tests.loop.world import World
+from tests.loop.writers import at_once
 
 
 def test_an_edit_of_another_tool_is_taken_in(world: World) -> None:
@@ -220,3 +221,9 @@ def test_a_secret_is_in_no_file(world: World) -> None:
     for path in (world.metadata, world.history):
         assert token not in path.read_text()
         assert "[redacted:" in path.read_text()
+
+
+@pytest.mark.clause("LOOP-48", "LOOP-45")
+def test_two_of_us_and_two_scripts_lose_nothing(world: World) -> None:
+    """Holdfast and shell scripts on one file at once; the full size is in tests/proof."""
+    at_once(world, count=2, updates=6)

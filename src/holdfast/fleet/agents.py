@@ -208,7 +208,7 @@ def _introduce(agent: FleetAgent, feature: str) -> None:
     if agent.id == PRIMARY:
         return
     context = agent.context
-    open_channel(agent.epic, PRIMARY, agent.id, actor=context.actor, now=context.now)
+    open_channel(context, agent.epic, PRIMARY, agent.id)
     tell_primary(
         context,
         agent.id,

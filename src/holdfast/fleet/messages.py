@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from holdfast.fleet.context import FleetContext
     from holdfast.fleet.epic import Epic
-    from holdfast.fleet.rules.messages import AgentMessage
+    from holdfast.fleet.rules.comms import AgentMessage
     from holdfast.kernel.commit import Outcome
 
     class SendRequest(TypedDict):
@@ -82,16 +82,14 @@ _ENDING = ".md"
 
 def send(context: FleetContext, request: SendRequest) -> SendResult:
     """Write a message into the receiver's inbox."""
-    from holdfast.fleet.rules.messages import FIELDS
+    from holdfast.fleet.rules.comms import FIELDS
 
     receiver, sender = context.agent(request["agent"]), request.get("sender") or PRIMARY
     warnings = []
     if receiver.state["checkpoint"] is None and not receiver.read()[1]:
         warnings.append(f"No agent called {receiver.id} has begun yet; the message waits.")
     fields = {name: str(request.get(name) or "") for name in FIELDS}
-    outcome = write_message(
-        receiver.epic, sender, receiver.id, fields, actor=context.actor, now=context.now
-    )
+    outcome = write_message(context, receiver.epic, sender, receiver.id, fields)
     return {
         "outcome": outcome,
         "path": receiver.epic.file(message_path(sender, receiver.id)),
@@ -112,7 +110,6 @@ def inbox(context: FleetContext, request: InboxRequest) -> InboxResult:
         refuse_stopped(context.worktree, "Your messages stay unread.")
     agent = context.agent(id)
     epic = agent.epic
-    options: Any = {"actor": context.actor, "now": context.now}
     outcomes: list[Outcome] = []
     warnings = [f"{stop_text(stopped)}."] if stopped else []
     bring_messages(epic, id)
@@ -120,7 +117,7 @@ def inbox(context: FleetContext, request: InboxRequest) -> InboxResult:
     if not found and not keep_unread and id != PRIMARY:
         path = message_path(PRIMARY, id)
         existed = os.path.lexists(epic.file(path))
-        outcomes.append(open_channel(epic, PRIMARY, id, **options))
+        outcomes.append(open_channel(context, epic, PRIMARY, id))
         is_made = all(view["status"] != "failed" for view in outcomes[0]["views"])
         if not existed and is_made and not outcomes[0]["queued"]:
             warnings.append(f"{path} was missing; it is there now.")
@@ -133,8 +130,8 @@ def inbox(context: FleetContext, request: InboxRequest) -> InboxResult:
     unread = sum(not message["read"] for _, messages in files for message in messages)
     if unread and not keep_unread:
         shown = {path: [message["number"] for message in each] for path, each in files}
-        outcomes += mark_read(epic, id, shown, **options)
-    archived = archive(epic, id, **options) if request.get("archive") else []
+        outcomes += mark_read(context, epic, id, shown)
+    archived = archive(context, epic, id) if request.get("archive") else []
     if not keep_unread and agent.is_here and agent.state["checkpoint"] is not None:
         update: dict[str, Any] = {"unread_messages": unread_count(epic, id)}
         if agent.is_caller():
@@ -152,83 +149,72 @@ def inbox(context: FleetContext, request: InboxRequest) -> InboxResult:
 
 def tell_primary(context: FleetContext, sender: str, fields: Mapping[str, str]) -> None:
     """Write a message of an agent to the Primary, where the Primary keeps its files."""
-    epic = context.agent(PRIMARY).epic
-    write_message(epic, sender, PRIMARY, fields, actor=context.actor, now=context.now)
+    write_message(context, context.agent(PRIMARY).epic, sender, PRIMARY, fields)
 
 
 # One epic's message files
 
 
 def write_message(
+    context: FleetContext,
     epic: Epic,
     sender: str,
     receiver: str,
     fields: Mapping[str, str],
     *,
-    actor: str,
-    now: int,
     warns: str = "",
 ) -> Outcome:
     """Write a message into its file; a file that was deleted is written again, with all its messages.
     `warns` is the last_checkpoint that the message warns about: each gets one warning only."""
-    more = {"fields": dict(fields), "warns": warns}
-    return _execute(epic, "send", sender, receiver, more, actor=actor, now=now)
+    return _execute(context, epic, "send", sender, receiver, fields=dict(fields), warns=warns)
 
 
-def open_channel(epic: Epic, sender: str, receiver: str, *, actor: str, now: int) -> Outcome:
+def open_channel(context: FleetContext, epic: Epic, sender: str, receiver: str) -> Outcome:
     """Create the file for messages to come, with its title."""
-    return _execute(epic, "open", sender, receiver, {}, actor=actor, now=now)
+    return _execute(context, epic, "open", sender, receiver)
 
 
 def read_inbox(epic: Epic, agent: str) -> list[tuple[str, list[AgentMessage]]]:
     """Each file of an agent's inbox, by its path in the epic, and its messages, newest first."""
-    from holdfast.fleet.rules.messages import parse
+    from holdfast.fleet.rules.comms import parse
 
     return [(path, parse(text)) for path, text, _ in _files(epic, agent)]
 
 
 def mark_read(
-    epic: Epic,
-    agent: str,
-    shown: Mapping[str, Sequence[int]],
-    *,
-    actor: str,
-    now: int,
+    context: FleetContext, epic: Epic, agent: str, shown: Mapping[str, Sequence[int]]
 ) -> list[Outcome]:
     """Mark messages as read: the numbers of each file."""
-    from holdfast.fleet.rules import messages
+    from holdfast.fleet.rules import comms
 
     outcomes = []
     for path, text, sender in _files(epic, agent):
         numbers = [*shown.get(path, ())]
-        if messages.mark_read(text, numbers) != text:
-            more = {"numbers": numbers}
-            outcomes.append(_execute(epic, "read", sender, agent, more, actor=actor, now=now))
+        if comms.mark_read(text, numbers) != text:
+            outcomes.append(_execute(context, epic, "read", sender, agent, numbers=numbers))
     return outcomes
 
 
-def archive(epic: Epic, agent: str, *, actor: str, now: int) -> list[tuple[str, str]]:
+def archive(context: FleetContext, epic: Epic, agent: str) -> list[tuple[str, str]]:
     """Move every file of an inbox that holds messages aside and begin it anew; from where to where."""
-    from holdfast.fleet.rules.comms import archive_name, channel_of
-    from holdfast.fleet.rules.messages import parse
+    from holdfast.fleet.rules.comms import archive_name, channel_of, parse
 
     moved = []
     for path, text, sender in _files(epic, agent):
         if not parse(text):
             continue
         channel, copy = channel_of(sender, agent), 1
-        while os.path.lexists(epic.file(archive_name(channel, now, copy))):
+        while os.path.lexists(epic.file(archive_name(channel, context.now, copy))):
             copy += 1
-        name = archive_name(channel, now, copy)
-        more = {"to": epic.path(name)}
-        outcome = _execute(epic, "archive", sender, agent, more, actor=actor, now=now)
+        name = archive_name(channel, context.now, copy)
+        outcome = _execute(context, epic, "archive", sender, agent, to=epic.path(name))
         if outcome["records"]:
             moved.append((path, name))
     return moved
 
 
 def _execute(
-    epic: Epic, do: str, sender: str, receiver: str, more: Any, *, actor: str, now: int
+    context: FleetContext, epic: Epic, do: str, sender: str, receiver: str, **more: Any
 ) -> Outcome:
     from holdfast.fleet.rules.comms import channel_of
 
@@ -237,7 +223,7 @@ def _execute(
     stream = epic.stream("comms", channel_of(sender, receiver))
     command = {"do": do, "sender": sender, "receiver": receiver, **more}
     writer = open_writer(epic.workspace)
-    return writer.execute(stream, command, actor=actor, now=now, raise_removed=True)
+    return writer.execute(stream, command, actor=context.actor, now=context.now, raise_removed=True)
 
 
 def _files(epic: Epic, agent: str) -> list[tuple[str, str, str]]:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, TypedDict
 from holdfast.fleet.epic_readme import deliver
 from holdfast.fleet.messages import write_message
 from holdfast.fleet.roster import decisions, list_agents
-from holdfast.fleet.rules import liveness, messages
-from holdfast.fleet.rules.comms import channel_of
+from holdfast.fleet.rules import comms, liveness
 from holdfast.fleet.rules.model import PRIMARY
 
 if TYPE_CHECKING:
@@ -90,18 +89,14 @@ def _act(context: FleetContext, entry: AgentEntry, found: CheckResult) -> None:
     where = context.epic.in_worktree(entry["home"])
     if entry["liveness"] == "WARNING":
         last = liveness.instant_of(entry["last_checkpoint"]) or context.now
-        outcome = write_message(
-            *(where, PRIMARY, agent, messages.warning(last, age)),
-            actor=context.actor,
-            now=context.now,
-            warns=entry["last_checkpoint"],
-        )
+        warning, about = comms.warning(last, age), entry["last_checkpoint"]
+        outcome = write_message(context, where, PRIMARY, agent, warning, warns=about)
         if outcome["records"]:
-            _note(found, agent, "warned", f"a message is in {channel_of(PRIMARY, agent)}.md")
+            _note(found, agent, "warned", f"a message is in {comms.channel_of(PRIMARY, agent)}.md")
         return
     if _escalate(context, where, entry):
         _note(found, agent, "escalated", "EPIC_README.md and you are told")
-        found["notices"].append(messages.notice(agent))
+        found["notices"].append(comms.notice(agent))
     found["decide"] += decisions(entry)
 
 
@@ -116,7 +111,7 @@ def _escalate(context: FleetContext, epic: Epic, entry: AgentEntry) -> bool:
         "about": entry["last_checkpoint"],
         "worktree": silent.readme_worktree() or context.epic.workspace.root,
     }
-    stream = epic.stream("comms", channel_of(PRIMARY, entry["agent_id"]))
+    stream = epic.stream("comms", comms.channel_of(PRIMARY, entry["agent_id"]))
     outcome = silent.writer.execute(stream, command, actor=context.actor, now=context.now)
     return bool(outcome["records"])
 

@@ -101,7 +101,7 @@ def listing(epic: Epic, now: int) -> list[AgentEntry]:
     survey = _Survey(epic, now)
     stems = sorted(survey.files.keys() | survey.states.keys())
     stems.sort(key=lambda stem: stem != stem_of(PRIMARY))
-    entries = [entry for stem in stems if (entry := survey.entry(stem)) is not None]
+    entries = [entry for stem in stems if (entry := survey.describe(stem)) is not None]
     _note_rivals(entries)
     return entries
 
@@ -159,26 +159,24 @@ class _Survey:
         self.sight = Sight(epic.workspace)
         self.labels = machine_labels(state.get("machine") for state, _ in self.states.values())
 
-    def entry(self, stem: str) -> AgentEntry | None:
+    def describe(self, stem: str) -> AgentEntry | None:
         """An agent as the list shows it; None when its last life is over."""
-        state, head = self.states.get(stem) or (
-            rules.initial(self.epic.stream("agent", stem)),
-            None,
-        )
+        known = self.states.get(stem)
+        state, head = known or (rules.initial(self.epic.stream("agent", stem)), None)
         here = self.sight.reaches(state)
         seen = _own_file(self.files.get(stem, []), state) if here else None
         chosen = self._choose(state, seen, here=here)
         if chosen is None:
             return None
         saved, problem, notes = chosen
-        agent = str(saved.get("agent_id") or state["agent"])
-        if stem_of(agent) != stem_of(state["agent"]):
-            notes.append(f"its file names {agent}")
-            agent = state["agent"]
         seen_at = head["seen_at"] if head else ""
         last = _last_word(state, saved, self.now, seen_at, self.sight)
         if last is not None and last > self.now:
             notes.append("its last checkpoint lies in the future")
+        agent = str(saved.get("agent_id") or state["agent"])
+        if stem_of(agent) != stem_of(state["agent"]):
+            notes.append(f"its file names {agent}")
+            agent = state["agent"]
         age = None if last is None else age_minutes(last, self.now)
         status = str(saved.get("status", ""))
         by_clock = "CORRUPTED" if problem or age is None else liveness(age, status, self.inclusive)

@@ -30,11 +30,10 @@ if TYPE_CHECKING:
         hard: bool
 
     class SyncRequest(AgentRequest):
-        """With `wait`, return once all agents are there; `pause` is the longest time between two looks."""
+        """With `wait`, return once all agents are there."""
 
         point: str
         wait: NotRequired[bool]
-        pause: NotRequired[float]
 
 
 # A record that is committed wakes a waiting agent. So often, in seconds, it looks all the same.
@@ -53,7 +52,7 @@ def sync(context: FleetContext, request: SyncRequest) -> AgentResult:
     while request.get("wait") and found["state"] == "WAITING":
         _refuse_overdue(point, found)
         refuse_stopped(context.worktree, "The checkpoint before it is saved.")
-        if context.worktree.journal.wait(seen, request.get("pause", PAUSE)):
+        if context.worktree.journal.wait(seen, PAUSE):
             time.sleep(SHORTEST_PAUSE)
         context.refresh()
         # Before the agents are read: an arrival between the two ends the next pause at once.

@@ -22,8 +22,6 @@ from holdfast.loop.rules.model import EXECUTE, IN_PROGRESS, PASSED, TRACKS
 from holdfast.loop.rules.tasks import plain_tasks, remaining
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from holdfast.loop.rules.model import LoopState
     from holdfast.loop.rules.tasks import TrackTask
     from holdfast.loop.track import Track, TrackResult
@@ -44,7 +42,7 @@ class Loop:
     def step(
         self, name: str, *, tasks: Sequence[str] | None = None, agent: str = "", again: bool = False
     ) -> LoopStep:
-        """A step, to be entered with `with`: begun, or gone on with after a crash.
+        """Return a step to enter with `with`: it begins, or continues after a crash.
 
         Without `tasks`, EXECUTE takes those of the track's plan.md. `again` begins a new attempt at a
         step that has passed.
@@ -52,7 +50,7 @@ class Loop:
         return LoopStep(self._track, step_named(name), tasks, agent, again)
 
     def advance(self, *, business_sync: bool = False) -> str:
-        """Go to the next step by the protocol's table; its name."""
+        """Go to the next step by the protocol's table, and return its name."""
         request = AdvanceRequest(business_sync=business_sync)
         return current_step(commands.advance(self._track, request).state)
 
@@ -92,25 +90,25 @@ class LoopStep:
     def progress(
         self, *, notes: str = "", outputs: Sequence[str] = (), **fields: int | str
     ) -> None:
-        """How far it is: current_phase, total_phases, current_task, tasks_completed, and so on."""
+        """Record how far the step is: current_phase, total_phases, current_task, tasks_completed, and so on."""
         commands.report_progress(
             self._track,
             ProgressRequest(step=self.name, fields=fields, outputs=outputs, notes=notes),
         )
 
     def passed(self, *, outputs: Sequence[str] = (), notes: str = "") -> None:
-        """The step passed, with the files that it wrote."""
+        """Record that the step passed, with the files that it wrote."""
         commands.pass_step(
             self._track,
             PassRequest(step=self.name, tasks=self._tasks, outputs=outputs, notes=notes),
         )
 
     def failed(self, reason: str) -> None:
-        """The step failed."""
+        """Record that the step failed."""
         commands.fail_step(self._track, StopRequest(step=self.name, reason=reason))
 
     def blocked(self, reason: str) -> None:
-        """The step cannot continue; a person resolves that."""
+        """Record that the step cannot continue; a person resolves that."""
         commands.block_step(self._track, StopRequest(step=self.name, reason=reason))
 
     def __enter__(self) -> LoopStep:
@@ -133,12 +131,7 @@ class LoopStep:
             )
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, Exception) and not isinstance(error, Stopped):
             # A stop, an interrupt and an exit are no failures of the work: it goes on later.
             self._fail_with(error)
@@ -152,7 +145,7 @@ class LoopStep:
         return bool(self._known()) and not self.remaining()
 
     def _fail_with(self, error: Exception) -> None:
-        """The exception is what its reader wants to see, even where it cannot be recorded."""
+        """Record an exception as the step's failure. If that fails, a note on the exception says so."""
         try:
             if self.status == IN_PROGRESS:
                 said = f": {error}" if str(error) else ""

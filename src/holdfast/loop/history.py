@@ -98,7 +98,7 @@ def _missing(file: LineFile, journal: Journal, stream: str, version: int, id: st
 
 
 def events(track: Track) -> list[dict[str, Any]]:
-    """All that the journal has of a track, the oldest first."""
+    """Every record of a track, the oldest first."""
     if not track.workspace.exists():
         return []
     return [line(record) for record in track.workspace.journal.read(track.place.stream)]
@@ -149,7 +149,7 @@ def read_log(track: Track, number: int | None) -> tuple[Attempt, str]:
 
 
 def remove_old(workspace: Workspace, before: int) -> int:
-    """Remove the outputs that were last written before an instant; how many that were."""
+    """Remove the outputs that were last written before an instant, and return their number."""
     removed = 0
     for path in outputs(workspace):
         if os.stat(path).st_mtime * 1000 < before:

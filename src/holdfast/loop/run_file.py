@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 
 class StepPlan(TypedDict, total=False):
+    """What the file says about a step; empty if it does not name the step."""
+
     command: list[str]
     skip: bool
     outputs: list[str]
@@ -84,7 +86,7 @@ def read(path: str) -> RunPlan:
     except OSError as error:
         raise _bad(path, f"it cannot be read: {error.strerror}") from None
     _check(path, "", document, _TOP)
-    steps: dict[str, StepPlan] = {}
+    steps: dict[str, StepPlan] = {step: {} for step in RUNNABLE}
     for name, table in document.get("steps", {}).items():
         if name not in RUNNABLE:
             raise _bad(path, f"there is no step {name!r}", _nearest(name, RUNNABLE))
@@ -138,7 +140,7 @@ def _nearest(name: str, known: Sequence[str] | Mapping[str, Any]) -> str:
 
 
 def refuse_unfit(plan: RunPlan, root: str, step: str, business_sync: bool) -> None:
-    """Every step that can come from here on has a program, and the program is there."""
+    """Refuse a plan in which a step that can come from here on has no program, or one that does not exist."""
     ahead = [EXECUTE, EVALUATE_EXECUTION, FIX]
     if step in (BRAINSTORM, PLAN, EVALUATE_PLAN):
         ahead = [PLAN, EVALUATE_PLAN, *ahead]
@@ -164,8 +166,8 @@ def refuse_unfit(plan: RunPlan, root: str, step: str, business_sync: bool) -> No
 
 
 def program_of(plan: RunPlan, step: str) -> str | None:
-    """The program that a step starts: empty when it is skipped, None when there is none."""
-    own = plan["steps"].get(step, {})
+    """The program that a step starts: empty when the step is skipped, None when the file names none."""
+    own = plan["steps"][step]
     if own.get("skip"):
         return ""
     if own.get("command"):
@@ -182,23 +184,23 @@ def _is_program(program: str, root: str) -> bool:
 
 def is_per_task(plan: RunPlan, step: str) -> bool:
     """Whether EXECUTE is one program a task: its command then names the task."""
-    command = plan["steps"].get(step, {}).get("command", [])
+    command = plan["steps"][step].get("command", [])
     return step == EXECUTE and any(PER_TASK in word for word in command)
 
 
 def is_superpower(plan: RunPlan, step: str) -> bool:
-    return not plan["steps"].get(step, {}).get("command")
+    return not plan["steps"][step].get("command")
 
 
 def tasks_of_plan(plan: RunPlan, written: list[TrackTask]) -> list[TrackTask]:
     """The tasks of the file, else those of plan.md."""
-    named = plan["steps"].get(EXECUTE, {}).get("tasks")
+    named = plan["steps"][EXECUTE].get("tasks")
     return plain_tasks(named) if named else written
 
 
 def command_for(plan: RunPlan, state: LoopState, step: str, task: TrackTask | None) -> list[str]:
-    """The words of the program to start."""
-    own = plan["steps"].get(step, {}).get("command")
+    """The program to start, and its arguments."""
+    own = plan["steps"][step].get("command")
     if not own:
         return [*plan["runner"], *command_of(state, step, plan["context_files"])]
     return [_fill(word, state, step, task) for word in own]
@@ -206,7 +208,7 @@ def command_for(plan: RunPlan, state: LoopState, step: str, task: TrackTask | No
 
 def outputs_of(plan: RunPlan, state: LoopState, step: str) -> list[str]:
     """The files that a step is to leave behind, relative to the workspace's root."""
-    own = plan["steps"].get(step, {}).get("outputs")
+    own = plan["steps"][step].get("outputs")
     if own is not None:
         return [_fill(word, state, step, None) for word in own]
     return [f"{state['folder']}/{name}" for name in OUTPUTS.get(step, ())]
@@ -219,7 +221,7 @@ def _fill(word: str, state: LoopState, step: str, task: TrackTask | None) -> str
 
 
 def variables_of(state: LoopState, step: str, task: TrackTask | None) -> dict[str, str]:
-    """What a program can be told: in braces in its command, and in its environment as LOOP_NAME."""
+    """The values for a program: in braces in its command, and in its environment as LOOP_NAME."""
     return {
         "track": state["track"],
         "track_dir": state["folder"],

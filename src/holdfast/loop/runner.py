@@ -118,7 +118,7 @@ class Driver:
             command,
             {f"LOOP_{key.upper()}": value for key, value in variables.items()},
             name,
-            self.plan["steps"].get(step, {}).get("seconds"),
+            self.plan["steps"][step].get("seconds"),
             lambda line: self._tick(step, id, done, total, line),
         )
         if ended["code"] == NOT_STARTED and ended["last_line"].endswith(_TOO_LONG):
@@ -309,7 +309,7 @@ class Run:
             pause = orchestrator.pause_of(state)
             raise Paused(step, pause["reason"] if pause else f"{step} is blocked")
         self.driver.say("step", step, text=OWNERS.get(step, ""))
-        if self.plan["steps"].get(step, {}).get("skip"):
+        if self.plan["steps"][step].get("skip"):
             self.driver.execute({"do": "pass", "step": step, "notes": "Skipped by the run's file."})
             return
         self._require_input(step)
@@ -320,7 +320,7 @@ class Run:
 
     def _refuse_unread(self) -> None:
         """No task is left out in silence."""
-        if self.plan["steps"].get(EXECUTE, {}).get("tasks"):
+        if self.plan["steps"][EXECUTE].get("tasks"):
             return
         path, found = f"{self.track.place.folder}/plan.md", self.track.unread()
         meant = [one for one in found if one["meant"]]
@@ -448,7 +448,7 @@ class Run:
         self.driver.execute({**what, "do": "pass", "output_files": files, "notes": notes})
 
     def _name(self, step: str) -> str:
-        own = self.plan["steps"].get(step, {}).get("command")
+        own = self.plan["steps"][step].get("command")
         return os.path.basename(own[0]) if own else OWNERS.get(step, step)
 
 

@@ -24,8 +24,8 @@ from holdfast.cli.verbs.agent_beat import context_for, reply
 from holdfast.fleet.agents import resume, start
 from holdfast.fleet.messages import inbox, send
 from holdfast.fleet.recovery import absorb, defer, handoff, restart, takeover
+from holdfast.fleet.rules.comms import FIELDS
 from holdfast.fleet.rules.handoff import guide, parse
-from holdfast.fleet.rules.messages import FIELDS
 from holdfast.fleet.rules.model import PRIMARY, STAGES, message_path
 from holdfast.fleet.sync import sync
 from holdfast.fleet.updates import block, complete, phase, restore, unblock
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from holdfast.fleet.agents import StartAgentRequest
-    from holdfast.fleet.rules.messages import AgentMessage
+    from holdfast.fleet.rules.comms import AgentMessage
 
 
 @click.command()

@@ -447,9 +447,7 @@ def _status_edits(state: AgentState, base: AgentState, change: Change) -> list[t
     """The records for an edit of the feature's STATUS file; a file from before the agent is recorded."""
     if state["checkpoint"] is None:
         return [("found_status", {"path": change["path"], "said": change["text"]})]
-    from holdfast.fleet.rules.status_file import parse
-
-    said = parse(change["text"])
+    said = file.parse_status(change["text"])
     seen, ours = base["checkpoint"] or {}, state["checkpoint"] or {}
     changed = {}
     if said.get("STATUS") and said["STATUS"] not in (ours.get("status"), seen.get("status")):
@@ -476,8 +474,6 @@ def render(state: AgentState) -> dict[str, str]:
         return {}
     views = {_path(state): state["text"] or file.write(saved)}
     if state["has_status_file"]:
-        from holdfast.fleet.rules import status_file
-
         path = _in_folder(state, f"{saved.get('feature')}/STATUS")
-        views[path] = status_file.render(saved, state["ready_for_sync"])
+        views[path] = file.render_status(saved, state["ready_for_sync"])
     return views

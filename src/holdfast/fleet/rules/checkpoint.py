@@ -1,4 +1,5 @@
-"""An agent's checkpoint: the file `agent_checkpoints/<agent>.json`, its fields and their rules."""
+"""An agent's checkpoint: the file `agent_checkpoints/<agent>.json`, its fields and their rules; and its short
+form, `<feature>/STATUS`, with a key and a value on each line."""
 
 from __future__ import annotations
 
@@ -176,7 +177,7 @@ def parse(text: str) -> dict[str, Any]:
 
 
 def write(checkpoint: dict[str, Any]) -> str:
-    """Two-space JSON: our fields in their order, then whatever others added; FLEET-03."""
+    """Two-space JSON: our fields in their order, then the fields that other programs added; FLEET-03."""
     ordered = _ordered(checkpoint, FIELDS)
     state = ordered.get("coordination_state")
     if isinstance(state, dict):
@@ -192,3 +193,58 @@ def write(checkpoint: dict[str, Any]) -> str:
 def _ordered(value: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     known = {name: value[name] for name in names if name in value}
     return {**known, **{name: item for name, item in value.items() if name not in known}}
+
+
+# The file STATUS
+
+
+def render_status(checkpoint: dict[str, Any], ready_for_sync: bool) -> str:
+    """The text of STATUS. `AGENT_ID` is the session's id."""
+    values = _status_values(checkpoint, ready_for_sync)
+    return "".join(f"{key}: {value}".rstrip() + "\n" for key, value in values.items())
+
+
+def status_gist(checkpoint: dict[str, Any], ready_for_sync: bool) -> dict[str, str]:
+    """The values of STATUS, without its time."""
+    values = _status_values(checkpoint, ready_for_sync)
+    del values["UPDATED"]
+    return values
+
+
+def _status_values(checkpoint: dict[str, Any], ready_for_sync: bool) -> dict[str, str]:
+    from holdfast.kernel.text import harmless, one_line
+
+    def line(value: object) -> str:
+        return "" if value is None else harmless(one_line(str(value)))
+
+    def lines(name: str) -> list[str]:
+        # Other programs write checkpoints too, so the value may be no list.
+        value = checkpoint.get(name)
+        found = map(line, value if isinstance(value, list) else [value])
+        return [each for each in found if each]
+
+    steps, coordination = lines("next_steps"), checkpoint.get("coordination_state")
+    updated = coordination.get("last_status_update") if isinstance(coordination, dict) else ""
+    return {
+        "STAGE": line(checkpoint.get("stage")),
+        "PHASE": line(checkpoint.get("phase")),
+        "AGENT": line(checkpoint.get("agent_id")),
+        "AGENT_ID": line(checkpoint.get("session_id")),
+        "UPDATED": line(updated),
+        "STATUS": line(checkpoint.get("status")),
+        "BLOCKERS": "; ".join(lines("blockers")) or "none",
+        "NEXT_ACTION": steps[0] if steps else line(checkpoint.get("current_step")),
+        "READY_FOR_SYNC": "true" if ready_for_sync else "false",
+        "ESTIMATED_COMPLETION": "unknown",
+    }
+
+
+def parse_status(text: str) -> dict[str, str]:
+    """The values of STATUS by their keys, also by unknown ones; lines without a colon are ignored."""
+    values: dict[str, str] = {}
+    for line in text.splitlines():
+        key, colon, value = line.partition(":")
+        name = key.strip().upper()
+        if colon and name.replace("_", "").isalnum():
+            values.setdefault(name, value.strip())
+    return values

@@ -115,10 +115,9 @@ def _coordinate(
         coordination["last_inbox_check"] = at
         coordination["unread_messages"] = command["unread"]
     if state["has_status_file"]:
-        from holdfast.fleet.rules.status_file import gist
-
         ready = body.get("ready_for_sync", state["ready_for_sync"])
-        if gist(before, state["ready_for_sync"]) != gist(after, ready):
+        shown = file.status_gist(before, state["ready_for_sync"])
+        if file.status_gist(after, ready) != shown:
             coordination["last_status_update"] = at
     after["coordination_state"] = coordination
 

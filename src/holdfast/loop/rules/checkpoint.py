@@ -84,7 +84,7 @@ def status_of(state: LoopState, step: str) -> str:
 
 
 def current_step(state: LoopState) -> str:
-    """The step a track is at. A new track of the third format says NOT_STARTED, and means PLAN."""
+    """The step that a track has reached. A new track of the third format says NOT_STARTED, and means PLAN."""
     said = loop_of(state).get("current_step")
     return PLAN if not isinstance(said, str) or said in ("", NOT_STARTED) else said
 
@@ -142,7 +142,7 @@ def instant_of(text: object) -> int | None:
 
 
 def newest(state_document: Mapping[str, Any]) -> int:
-    """When the document was last updated, by its own words; 0 when it has none."""
+    """The time of the newest checkpoint in a document; 0 when none has a time."""
     loop = state_document.get("loop_state") or {}
     stamps = [(each or {}).get("last_updated") for each in (loop.get("checkpoints") or {}).values()]
     return max((instant_of(stamp) or 0 for stamp in stamps), default=0)
@@ -267,7 +267,7 @@ def upcoming_step(state: LoopState) -> str:
 
 
 def way_on(step: str) -> str:
-    """The start that leads on from a step, where there is one."""
+    """The command that leads on from a step."""
     if step in RUNNABLE:
         return f"holdfast loop start {step}"
     if step == COMPLETE:
@@ -276,7 +276,7 @@ def way_on(step: str) -> str:
 
 
 def step_named(word: str) -> str:
-    """The step of a word: its key, or the superpower that owns it."""
+    """The step that a word names, by its key or by the superpower that owns it."""
     known = SUPERPOWERS.get(word) or SUPERPOWERS.get(f"superpowers:{word}")
     step = known or word.upper().replace("-", "_")
     if step in RUNNABLE:

@@ -1,4 +1,4 @@
-"""The words and numbers of LOOP: steps, statuses, superpowers, and the shape of a track's file."""
+"""The names, numbers and types of LOOP: steps, statuses, superpowers, and the keys of a track's file."""
 
 from __future__ import annotations
 
