@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import subprocess
+import threading
 
 from holdfast.git.repository import GitError
 from holdfast.git.run import git
@@ -171,19 +173,22 @@ def _is_clean(root: str) -> tuple[bool, int | None, str]:
 
 def _command(command: str, root: str, seconds: float) -> tuple[bool, int | None, str]:
     """In a group of its own, so that a probe that hangs ends with all its children."""
+    interrupts = HeldInterrupts()
     try:
         words = shlex.split(command)
-        process = subprocess.Popen(
-            words,
-            cwd=root,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        with interrupts:
+            process = subprocess.Popen(
+                words,
+                cwd=root,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
     except (OSError, ValueError) as error:
         return False, None, f"cannot be run: {error}"
     try:
+        interrupts.let_go()
         output, _ = process.communicate(timeout=seconds)
     except KeyboardInterrupt:
         os.killpg(process.pid, 9)
@@ -197,3 +202,28 @@ def _command(command: str, root: str, seconds: float) -> tuple[bool, int | None,
         return False, None, f"took longer than {seconds:.0f} s"
     code, said = process.returncode, output.decode(errors="replace")
     return code == 0, code, said if said.strip() or code == 0 else f"ended with {code}"
+
+
+class HeldInterrupts:
+    """Hold Ctrl+C back while a program is started: between its start and our knowing of it, an interrupt
+    would leave it running. Only the main thread gets signals; in others there is nothing to hold."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._before: Any = None
+
+    def __enter__(self) -> None:
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, self._note)
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _note(self, *_: object) -> None:
+        self._count += 1
+
+    def let_go(self) -> None:
+        """Raise what was held back."""
+        if self._count and self._before is signal.default_int_handler:
+            raise KeyboardInterrupt
