@@ -17,7 +17,7 @@ from holdfast.plans import discovery
 from holdfast.plans.news import Halted
 from holdfast.plans.rules import document, waves
 from holdfast.plans.rules.model import kind_of
-from holdfast.plans.rules.run import passed_over, refuse_rewritten
+from holdfast.plans.rules.run import find_passed_over, refuse_rewritten
 from holdfast.plans.rules.run_model import EDITED, OPEN, rewritten_gates
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class PlanTexts:
             raise new
         kept = self._redact(new)
         refuse_rewritten(plan, kept)
-        past = passed_over(plan, kept)
+        past = find_passed_over(plan, kept)
         if past:
             person = self._attendant.person(
                 self._stream.writer.workspace,

@@ -1,6 +1,6 @@
-"""The runner: drives a run to its end, and can be killed at any instant.
+"""The runner: it drives a run to its end, and can be killed at any instant.
 
-Nothing that matters is kept in memory: what may happen next is a pure function of the run's state, and
+Nothing that matters is only in memory: what may happen next is a pure function of the run's state, and
 the state is its records.
 """
 
@@ -105,7 +105,7 @@ class Runner:
         return self.stream.state
 
     def to_the_end(self) -> RunState:
-        """Run until there is nothing more to do, or nothing more that may be done. Halted says why."""
+        """Run until the run is done. Halted says why it stopped before."""
         what = f"The run {self.place.id}"
         lease = Lease(self.place.lease, what, f"`holdfast plan show {self.place.id}` shows it.")
         refuse_outside(self.workspace, (one["plan"] for one in self.state["plans"].values()))
@@ -113,11 +113,11 @@ class Runner:
             with one_at_a_time(self.workspace):
                 refuse_alive(self.workspace, runs.paths_of(self.state), but=self.place.id)
                 held.enter_context(lease)
-            left = self.executor.end_leftovers([mark for _, _, mark in self._at_work()])
+            left = self.executor.end_leftovers([mark for _, _, mark in self._find_running()])
             if left:
                 self.news.say("leftover", text=f"ended {left} processes of a killed run")
             self.place.write_lack("")
-            self.stream.live(_life(self.state, self.executor.address))
+            self.stream.live(_new_life(self.state, self.executor.address))
             self.news.say("life", text=f"runner {os.getpid()}, {self.jobs} jobs")
             try:
                 self._begin()
@@ -150,15 +150,15 @@ class Runner:
         self.texts.check_all()
         report = self.budget.check()
         self.news.budget(report)
-        self._obey(report["verdict"])
+        self._halt_if_stopped(report["verdict"])
         self.flight.show()
 
     def _round(self) -> bool:
-        """Do what may be done, and wait for what is at work; False at the end of the run."""
+        """Do what may be done, and wait for running programs. False at the end of the run."""
         self._refuse_if_interrupted()
         self._refuse_if_stopped()
         answered = self.checkpoints.take_answers()
-        acts = [] if self.budget.alerts else self._may_do()
+        acts = [] if self.budget.alerts else self._find_acts()
         for act in acts:
             try:
                 self._do(act)
@@ -171,7 +171,7 @@ class Runner:
         if self.executor.at_work:
             for ended in self.executor.wait(TICK_SECONDS, self.interrupts.descriptor):
                 self._accept(ended)
-            self._say_where()
+            self._report_places()
             self.flight.keep_current()
             self.news.tick(self.executor.last_line, self.budget.cost)
         elif not acts and not answered:
@@ -179,8 +179,9 @@ class Runner:
             self._stand_still()
         return True
 
-    def _may_do(self) -> list[Act]:
-        """After a worktree could not be given back nothing new begins, and what runs is let run."""
+    def _find_acts(self) -> list[Act]:
+        """What may be done now. After a worktree could not be given back, nothing new begins, and what
+        runs may end."""
         acts = ready(self.state, self.jobs)
         if not self._not_given_back:
             return acts
@@ -198,7 +199,7 @@ class Runner:
         does[act["do"]](act)
 
     def _start(self, act: Act) -> None:
-        """Write down that a task begins, and only then begin it."""
+        """Record that a task begins, and begin it only then."""
         self.texts.check(act["plan"])
         plan = self.state["plans"][act["plan"]]
         if not plan["began_at"]:
@@ -227,7 +228,7 @@ class Runner:
         self.news.say("start", plan=act["plan"], task=act["key"], text=task["name"])
 
     def _accept(self, ended: Ended) -> None:
-        """The end of a start: recorded once, and then the thresholds are looked at."""
+        """Record the end of a start, and check the thresholds."""
         if ended["mark"] in self.checkpoints.mending:
             self.checkpoints.accept_mend(ended)
             return
@@ -241,7 +242,7 @@ class Runner:
             "said": ended["last_line"],
             "on": ended.get("on", ""),
         }
-        why = _why(ended)
+        why = _explain_end(ended)
         if ended["lost"]:
             command |= {"do": "lose", "why": why}
         elif why:
@@ -263,8 +264,8 @@ class Runner:
             self.budget.add_error(f"{plan}#{key}", why)
         self._check()
 
-    def _say_where(self) -> None:
-        """On which machine a task is, once it is known; and why others do not begin."""
+    def _report_places(self) -> None:
+        """Report on which machine a task is, once it is known, and why others do not begin."""
         for mark, on in self.executor.placed():
             if mark in self._starts:
                 plan, key = self._starts[mark]
@@ -278,19 +279,20 @@ class Runner:
             self.news.say("waiting" if self._waits else "goes_on", text=self._waits)
 
     def _check(self) -> None:
-        """After every task: thresholds, triggers, and the state in its files; PILOT-58, PILOT-67."""
+        """After every task: check thresholds and triggers, and write the state to its files; PILOT-58,
+        PILOT-67."""
         report = self.budget.check()
         self.news.budget(report)
         self.flight.note_change()
-        self._obey(report["verdict"])
+        self._halt_if_stopped(report["verdict"])
 
-    def _obey(self, verdict: str) -> None:
+    def _halt_if_stopped(self, verdict: str) -> None:
         if verdict == "stop":
-            raise Halted(STOPPED, self._stop_words(), exit_code=7)
+            raise Halted(STOPPED, self._describe_stop(), exit_code=7)
 
     def _close(self, act: Act) -> None:
-        """A plan is done: its summary is written, what it left in the background is ended, and its work
-        tree is given back."""
+        """Close a plan that is done: end its programs in the background, give its worktree back, and
+        write its summary."""
         edit = self.texts.describe_late_edit(act["plan"])
         if edit:
             self.news.say("edited", plan=act["plan"], text=edit)
@@ -306,7 +308,7 @@ class Runner:
         self.news.say("closed", plan=act["plan"], text=left)
 
     def _verify(self, act: Act) -> None:
-        """The end of a phase: its waypoint, then its goals; PILOT-68."""
+        """At the end of a phase: save its waypoint, then verify its goals; PILOT-68."""
         saved = self.flight.save_waypoint(PHASE_COMPLETE)
         self.news.say("phase", phase=act["phase"], text=saved and f"Waypoint saved: {saved}")
         unmet = task_programs.unmet_goals(
@@ -323,7 +325,7 @@ class Runner:
     # Standing still
 
     def _stand_still(self) -> None:
-        """Nothing runs and nothing may begin: a person or another program has to act first."""
+        """Ask a person, or halt: nothing runs and nothing may begin."""
         state = self.state
         if self._not_given_back:
             raise Halted(ERROR, "; ".join(self._not_given_back.values()), exit_code=1)
@@ -346,7 +348,8 @@ class Runner:
             raise Halted(GATE_WAITS, ", ".join(gates), exit_code=8)
 
     def _mend_or_halt(self, plan: PlanRun) -> None:
-        """What a person found is given to the command that mends it; everything else ends here."""
+        """Start the program that mends what a person found. Everything else that failed halts the
+        run."""
         id = plan["plan"]["id"]
         for key, gate in plan["gates"].items():
             if gate["status"] != REFUSED:
@@ -364,7 +367,7 @@ class Runner:
         types = self.budget.alerts
         if not self.attendant.alerts(self.budget.budget, types, self.interrupts):
             raise Halted(ALERT_WAITS, ", ".join(types), exit_code=8)
-        self._obey(self.budget.check()["verdict"])
+        self._halt_if_stopped(self.budget.check()["verdict"])
 
     def _refuse_if_interrupted(self) -> None:
         if self.interrupts.count:
@@ -372,16 +375,16 @@ class Runner:
 
     def _refuse_if_stopped(self) -> None:
         if latch.read(self.workspace) is not None:
-            raise Halted(STOPPED, self._stop_words(), exit_code=7)
+            raise Halted(STOPPED, self._describe_stop(), exit_code=7)
 
-    def _stop_words(self) -> str:
+    def _describe_stop(self) -> str:
         held = latch.read(self.workspace)
         if held is None:
             return "Stopped"
         return f"{held['reason']}; a person lifts it with: {lifted_by(held)}"
 
-    def _say_what_ends(self, halted: Halted) -> None:
-        """Say which programs end: they may take seconds."""
+    def _report_ending(self, halted: Halted) -> None:
+        """Say which programs are being ended, because that may take seconds."""
         count = self.executor.alive
         if not count:
             return
@@ -392,8 +395,8 @@ class Runner:
             what += " left in the background; --wait keeps them while a person looks"
         self.news.say("ending", text=what)
 
-    def _at_work(self) -> list[tuple[str, str, str]]:
-        """The starts that have no end: plan, task and mark."""
+    def _find_running(self) -> list[tuple[str, str, str]]:
+        """The starts without an end: plan, task and mark."""
         return [
             (id, key, task["mark"])
             for id, plan in self.state["plans"].items()
@@ -402,9 +405,9 @@ class Runner:
         ]
 
     def _halt(self, halted: Halted) -> None:
-        """Leave nothing at work, and say where everything stands."""
-        running = self._at_work()
-        self._say_what_ends(halted)
+        """End everything that runs, and record where the run stopped."""
+        running = self._find_running()
+        self._report_ending(halted)
         self.executor.end()
         for id, key, mark in running:
             why = halted.text or AS_STOPPED
@@ -417,8 +420,8 @@ class Runner:
         self.news.say("paused", text=f"{halted.reason}: {halted.text}")
 
 
-def _why(ended: Ended) -> str:
-    """Why a start did not end well; empty when it did."""
+def _explain_end(ended: Ended) -> str:
+    """Why a start failed; empty when it ended well."""
     said = f": {ended['last_line']}" if ended["last_line"] else ""
     if ended["lost"]:
         return ended.get("why") or "its worker was killed"
@@ -431,7 +434,7 @@ def _why(ended: Ended) -> str:
     return f"{what}, {code}{said}"
 
 
-def _life(state: RunState, on: str) -> RunLife:
+def _new_life(state: RunState, on: str) -> RunLife:
     process, since = own()
     number = (state["life"]["number"] if state["life"] else 0) + 1
     host = os.uname().nodename

@@ -23,19 +23,20 @@ from holdfast.rfc.rules.model import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypedDict
+    from typing import Literal, TypedDict
 
     from holdfast.rfc.rules.markdown import Block
     from holdfast.rfc.rules.model import Artifacts, Extra, Group, Meta, RfcState
 
+    Level = Literal["fatal", "slip", "own"]
+
     class Problem(TypedDict):
-        """A problem on a line. `fatal`: taking in the text would lose some of it. `own`: the line is
-        not part of the protocol, and stays."""
+        """A problem on a line. `fatal`: taking in the text would lose some of it. `slip`: the text can be
+        taken in all the same. `own`: the line is not part of the protocol, and stays."""
 
         line: int
         message: str
-        fatal: bool
-        own: bool
+        level: Level
 
 
 RULE = "---"
@@ -144,11 +145,11 @@ class Parsed:
     @property
     def fatal(self) -> str:
         """The first problem that forbids taking in the text, with its line; "" if there is none."""
-        found = [one for one in self.problems if one["fatal"] and not one["own"]]
+        found = [one for one in self.problems if one["level"] == "fatal"]
         return f"line {found[0]['line']}: {found[0]['message']}" if found else ""
 
-    def _complain(self, line: int, what: str, *, fatal: bool = True, own: bool = False) -> None:
-        self.problems.append({"line": line, "message": what, "fatal": fatal, "own": own})
+    def _complain(self, line: int, what: str, level: Level = "fatal") -> None:
+        self.problems.append({"line": line, "message": what, "level": level})
 
     def _read(self, block: Block) -> None:
         if block.kind == "unclosed":
@@ -164,7 +165,7 @@ class Parsed:
         elif block.kind == "heading":
             self._read_section(block)
         elif block.kind == "comment":
-            self._complain(block.line, "a comment of the template is left", fatal=False)
+            self._complain(block.line, "a comment of the template is left", "slip")
         elif block.kind == "bullet":
             self._read_bullet(block)
         else:
@@ -187,12 +188,12 @@ class Parsed:
                 first = self.spans[key][0]
                 self._complain(block.line, f"{heading_of(key)} stands already on line {first}")
             if not self._after_rule:
-                self._complain(block.line, f"there is no `{RULE}` before this group", fatal=False)
+                self._complain(block.line, f"there is no `{RULE}` before this group", "slip")
             self._part, self._after_rule = key, False
             self.spans[key] = (block.line, 0)
             self.groups.append({"key": key, "sections": [], "written": 0})
         else:
-            self._complain(block.line, f"{block.text:.60} is no group of the protocol", own=True)
+            self._complain(block.line, f"{block.text:.60} is no group of the protocol", "own")
             self._part = "extra"
             self.extra.append({"title": block.text, "lines": []})
 
@@ -220,14 +221,14 @@ class Parsed:
             self._complain(block.line, f"{title} stands already on line {first}")
         if title not in known.values():
             what = f"{title:.60} is no section of {heading_of(key)}"
-            self._complain(block.line, what, own=True)
+            self._complain(block.line, what, "own")
         self.groups[-1]["sections"].append({"title": title, "bullets": []})
         self.section_lines[key, title] = block.line
         self.bullet_lines[key, title] = []
 
     def _read_bullet(self, block: Block) -> None:
         if block.end > block.line:
-            self._complain(block.line, "a bullet is one line; this one is folded", fatal=False)
+            self._complain(block.line, "a bullet is one line; this one is folded", "slip")
         if self._part == "meta":
             name, colon, value = block.text.partition(":")
             if not colon or name in self._meta:
@@ -236,7 +237,7 @@ class Parsed:
             elif name in META_KEYS:
                 self._meta[name], self.meta_lines[name] = value.strip(), block.line
             else:
-                self._complain(block.line, f"{name:.60} is no line of Meta", own=True)
+                self._complain(block.line, f"{name:.60} is no line of Meta", "own")
                 self._meta_extra.append(block.text)
         elif self._part in self.spans and self.groups[-1]["sections"]:
             section = self.groups[-1]["sections"][-1]
@@ -250,7 +251,7 @@ class Parsed:
         if not self.id:
             self._complain(1, "the first line is not `# Checkpoint: <rfc_id>`")
         elif blocks[0].level != 1:
-            self._complain(blocks[0].line, "something stands before the title", fatal=False)
+            self._complain(blocks[0].line, "something stands before the title", "slip")
         if not self._meta_line:
             self._complain(1, "there is no `## Meta`")
         for name in META_KEYS:
@@ -260,7 +261,7 @@ class Parsed:
         for before, key in pairwise(keys):
             if order_of(key) < order_of(before):
                 what = f"{heading_of(key)} stands after {heading_of(before)}"
-                self._complain(self.spans[key][0], what, fatal=False)
+                self._complain(self.spans[key][0], what, "slip")
 
     def _check_meta(self, name: str, valid: bool, what: str) -> None:
         if name in self._meta and not valid:
