@@ -13,14 +13,13 @@ from holdfast.plans import operations, runs
 from holdfast.plans.discovery import NewPlan, NewPlanRequest, write_plan
 from holdfast.plans.operations import (
     AbandonRequest,
-    Execution,
     PlanResumeRequest,
-    RunContext,
     RunOutcome,
     RunRequest,
     check_plans,
 )
 from holdfast.plans.rules.ready import waiting_gates
+from holdfast.plans.runner import Execution, RunContext
 
 if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.gates import person as people
@@ -20,13 +20,12 @@ from holdfast.kernel.errors import Conflict, HoldfastError, Usage
 from holdfast.kernel.text import plural
 from holdfast.plans import discovery, runs
 from holdfast.plans.executors import (
-    Certificates,
     LocalExecutor,
     count_slots,
     executor_of,
     open_cluster,
 )
-from holdfast.plans.news import Attendant, Halted, Interrupts
+from holdfast.plans.news import Halted, Interrupts
 from holdfast.plans.rules import lint, model, waves
 from holdfast.plans.rules import run as rules
 from holdfast.plans.rules.document import where
@@ -34,21 +33,18 @@ from holdfast.plans.rules.model import kind_of
 from holdfast.plans.rules.run_model import ABANDONED
 from holdfast.plans.run_budget import RunBudget
 from holdfast.plans.run_files import Flight, refuse_outside
-from holdfast.plans.runner import Runner
+from holdfast.plans.runner import Execution, RunContext, Runner
 from holdfast.plans.runs import RunFolder, RunStream, execute_now, one_at_a_time, refuse_alive
 from holdfast.plans.worktrees import Worktrees, refuse_without_git
 from holdfast.processes.lease import Lease
 
 if TYPE_CHECKING:
-    from holdfast.budgets.rules.thresholds import Limits
     from holdfast.kernel.rules import Person
     from holdfast.kernel.workspace import Workspace
     from holdfast.kernel.writer import Writer
     from holdfast.plans.cluster.link import Link
-    from holdfast.plans.news import Tell
     from holdfast.plans.rules.model import Plan, PlanFinding
     from holdfast.plans.rules.run_model import RunState
-    from holdfast.plans.task_programs import OnGoals
 
 SHORT = 8
 SHOWN = 10
@@ -218,39 +214,6 @@ def _find_task(plans: Sequence[Plan], task: str) -> tuple[Plan, str]:
     )
 
 
-@dataclass(kw_only=True)
-class RunContext:
-    """Who runs plans, and who watches. With `before_exit`, Ctrl+C is handled: the first one ends the run
-    in good order, the second calls `before_exit` and exits at once. `alone`: no other code in this
-    process needs the log of Dask. `run` is the id, once there is one."""
-
-    writer: Writer
-    actor: str
-    tell: Tell = lambda *_: None
-    attendant: Attendant = field(default_factory=Attendant)
-    before_exit: Callable[[], None] | None = None
-    alone: bool = False
-    run: str = ""
-
-    @property
-    def workspace(self) -> Workspace:
-        return self.writer.workspace
-
-
-@dataclass(frozen=True, kw_only=True)
-class Execution:
-    """How a run is carried out. `on` is the scheduler of a cluster, or `local` [default: the setting
-    `plan.on`]. `edited` says which text counts of a plan file that was edited meanwhile. `on_goals` gets
-    each phase and its plans when they are done, and returns the goals that are not met."""
-
-    jobs: int | None = None
-    edited: str = ""
-    limits: Limits = field(default_factory=dict)
-    on: str | None = None
-    certificates: Certificates = field(default_factory=Certificates)
-    on_goals: OnGoals | None = None
-
-
 @dataclass(frozen=True, kw_only=True)
 class RunRequest:
     """Plans that were checked, where to begin in them, and how to carry them out."""
@@ -348,17 +311,8 @@ def _carry_out(context: RunContext, execution: Execution, link: Link | None) -> 
             executor.end(now=True)
 
         interrupts.listen(end_at_once)
-    runner = Runner(
-        *(writer, place, executor),
-        actor=context.actor,
-        tell=context.tell,
-        attendant=context.attendant,
-        interrupts=interrupts,
-        jobs=execution.jobs or count_slots(link),
-        limits=execution.limits,
-        edited=execution.edited,
-        on_goals=execution.on_goals,
-    )
+    jobs = execution.jobs or count_slots(link)
+    runner = Runner(context, executor, replace(execution, jobs=jobs), interrupts)
     halted = None
     try:
         runner.to_the_end()

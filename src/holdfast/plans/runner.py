@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from holdfast.estop.stop import lifted_by
@@ -18,7 +19,8 @@ from holdfast.kernel.text import plural
 from holdfast.plans import runs, task_programs
 from holdfast.plans.checkpoints import Checkpoints
 from holdfast.plans.edits import PlanTexts
-from holdfast.plans.news import Halted, News
+from holdfast.plans.executors import Certificates
+from holdfast.plans.news import Attendant, Halted, News
 from holdfast.plans.rules.ready import has_failed, ready, waiting_gates
 from holdfast.plans.rules.run_model import (
     ALERT_WAITS,
@@ -35,7 +37,7 @@ from holdfast.plans.rules.run_model import (
 )
 from holdfast.plans.run_budget import RunBudget
 from holdfast.plans.run_files import Flight, refuse_outside
-from holdfast.plans.runs import RunStream, one_at_a_time, refuse_alive
+from holdfast.plans.runs import RunFolder, RunStream, one_at_a_time, refuse_alive
 from holdfast.plans.worktrees import NotGivenBack, Worktrees
 from holdfast.processes.identity import own
 from holdfast.processes.lease import Lease
@@ -44,12 +46,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from holdfast.budgets.rules.thresholds import Limits
+    from holdfast.kernel.workspace import Workspace
     from holdfast.kernel.writer import Writer
     from holdfast.plans.executors import Executor
-    from holdfast.plans.news import Attendant, Interrupts, Tell
+    from holdfast.plans.news import Interrupts, Tell
     from holdfast.plans.rules.ready import Act
     from holdfast.plans.rules.run_model import PlanRun, RunLife, RunState
-    from holdfast.plans.runs import RunFolder
     from holdfast.plans.task_programs import OnGoals
     from holdfast.processes.supervisor import Ended
 
@@ -59,40 +61,61 @@ HUMAN_VERIFY = "👤 Human-verify execution: Phase {phase}, Plan {plan}"
 AS_STOPPED = "ended by a stop"
 
 
+@dataclass(kw_only=True)
+class RunContext:
+    """Who runs plans, and who watches. With `before_exit`, Ctrl+C is handled: the first one ends the run
+    in good order, the second calls `before_exit` and exits at once. `alone`: no other code in this
+    process needs the log of Dask. `run` is the id, once there is one."""
+
+    writer: Writer
+    actor: str
+    tell: Tell = lambda *_: None
+    attendant: Attendant = field(default_factory=Attendant)
+    before_exit: Callable[[], None] | None = None
+    alone: bool = False
+    run: str = ""
+
+    @property
+    def workspace(self) -> Workspace:
+        return self.writer.workspace
+
+
+@dataclass(frozen=True, kw_only=True)
+class Execution:
+    """How a run is carried out. `on` is the scheduler of a cluster, or `local` [default: the setting
+    `plan.on`]. `edited` says which text counts of a plan file that was edited meanwhile. `on_goals` gets
+    each phase and its plans when they are done, and returns the goals that are not met."""
+
+    jobs: int | None = None
+    edited: str = ""
+    limits: Limits = field(default_factory=dict)
+    on: str | None = None
+    certificates: Certificates = field(default_factory=Certificates)
+    on_goals: OnGoals | None = None
+
+
 class Runner:
     """One life of one run."""
 
     def __init__(
-        self,
-        writer: Writer,
-        place: RunFolder,
-        executor: Executor,
-        *,
-        actor: str,
-        tell: Tell,
-        attendant: Attendant,
-        interrupts: Interrupts,
-        jobs: int | None = None,
-        limits: Limits | None = None,
-        edited: str = "",
-        on_goals: OnGoals | None = None,
+        self, context: RunContext, executor: Executor, execution: Execution, interrupts: Interrupts
     ) -> None:
-        self.workspace = writer.workspace
-        self.stream = RunStream(writer, place, actor=actor)
-        self.place = place
+        self.workspace = context.workspace
+        self.place = RunFolder(self.workspace, context.run)
+        self.stream = RunStream(context.writer, self.place, actor=context.actor)
         self.executor = executor
         self.settings = config.load(self.workspace, self.workspace.journal)
-        self.jobs = jobs or self.state["options"]["jobs"]
-        self.news = News(self.stream, tell)
-        self.budget = RunBudget(self.stream, limits or {})
+        self.jobs = execution.jobs or self.state["options"]["jobs"]
+        self.news = News(self.stream, context.tell)
+        self.budget = RunBudget(self.stream, execution.limits)
         self.flight = Flight(
             self.stream, self.budget, warn=lambda text: self.news.say("unwritten", text=text)
         )
         self.worktrees = Worktrees(self.stream)
-        self.texts = PlanTexts(self.stream, edited, attendant)
+        self.texts = PlanTexts(self.stream, execution.edited, context.attendant)
         self.checkpoints = Checkpoints(self.stream, self.news)
-        self.attendant = attendant
-        self.on_goals = on_goals
+        self.attendant = context.attendant
+        self.on_goals = execution.on_goals
         self.interrupts = interrupts
         # The starts that this runner made: mark, and whose it is.
         self._starts: dict[str, tuple[str, str]] = {}

@@ -23,9 +23,7 @@ from holdfast.plans import runs
 from holdfast.plans.executors import Certificates
 from holdfast.plans.operations import (
     AbandonRequest,
-    Execution,
     PlanResumeRequest,
-    RunContext,
     RunOutcome,
     RunRequest,
     abandon,
@@ -36,6 +34,7 @@ from holdfast.plans.operations import (
 from holdfast.plans.rules import waves
 from holdfast.plans.rules.model import kind_of
 from holdfast.plans.rules.ready import waiting_gates
+from holdfast.plans.runner import Execution, RunContext
 
 if TYPE_CHECKING:
     from holdfast.budgets.acknowledge import Reset
