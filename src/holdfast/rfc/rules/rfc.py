@@ -6,7 +6,6 @@ rfc.md and evidence.json belong to their author and are only read, in `holdfast.
 from __future__ import annotations
 
 from holdfast.kernel import clock, conflicts
-from holdfast.kernel.conflicts import MISSING
 from holdfast.kernel.errors import Conflict, HoldfastError, Usage
 from holdfast.kernel.rules import Decision, Unparsable
 from holdfast.rfc.rules import budget, document, state_file
@@ -100,14 +99,18 @@ def _compare_fields(state: RfcState, base: RfcState, text: str) -> list[Edit]:
         raise Unparsable(str(problem)) from None
     theirs.pop("rfc_id", None)
     seen, ours = base["fields"], state["fields"]
-    known = [(key, seen.get(key, MISSING), ours.get(key, MISSING)) for key in theirs]
-    changed = [key for key, *values in known if theirs[key] not in values]
-    edits = [_compare_field(state, base, key, theirs[key]) for key in changed]
-    if not ours:
-        edits.append(("rfc_id", {"set": {"rfc_id": state["id"]}}, None))
+    changed = {
+        key: value
+        for key, value in theirs.items()
+        if not any(key in fields and fields[key] == value for fields in (seen, ours))
+    }
+    edits = [_compare_field(state, base, key, value) for key, value in changed.items()]
     # A key of the schema that is missing is written again; another key was removed on purpose.
     gone = [key for key in seen if key not in theirs and key not in state_file.KEYS]
-    return [*edits, *(_compare_field(state, base, key, MISSING) for key in gone if key in ours)]
+    edits += [_compare_field(state, base, key, conflicts.MISSING) for key in gone if key in ours]
+    if not ours:
+        edits.append(("rfc_id", {"set": {"rfc_id": state["id"]}}, None))
+    return edits
 
 
 def _compare_field(state: RfcState, base: RfcState, key: str, theirs: Any) -> Edit:
@@ -117,7 +120,7 @@ def _compare_field(state: RfcState, base: RfcState, key: str, theirs: Any) -> Ed
         return key, {}, None  # ours is the newer one
     if key == "checkpoint_version":
         is_met = False  # the larger one counts
-    part = {"unset": [key]} if theirs is MISSING else {"set": {key: theirs}}
+    part = {"unset": [key]} if theirs is conflicts.MISSING else {"set": {key: theirs}}
     return key, part, (ours, theirs) if is_met else None
 
 
@@ -148,7 +151,8 @@ def _compare_checkpoint(state: RfcState, base: RfcState, text: str) -> list[Edit
     for key in [group["key"] for group in base["groups"]]:
         if key not in theirs and key in ours:
             present = sections_in(state, key)
-            met = None if present == sections_in(base, key) else (_text(key, present), MISSING)
+            is_met = present != sections_in(base, key)
+            met = (_text(key, present), conflicts.MISSING) if is_met else None
             edits.append((heading_of(key), {"removed": [key]}, met))
     edits += _compare_meta(state, base, read.meta)
     if read.extra not in (base["extra"], state["extra"]):
