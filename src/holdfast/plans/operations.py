@@ -20,7 +20,6 @@ from holdfast.kernel.errors import Conflict, HoldfastError, Usage
 from holdfast.kernel.text import plural
 from holdfast.plans import discovery, runs
 from holdfast.plans.executors import (
-    LocalExecutor,
     count_slots,
     executor_of,
     open_cluster,
@@ -37,9 +36,9 @@ from holdfast.plans.runner import Execution, RunContext, Runner
 from holdfast.plans.runs import RunFolder, RunStream, execute_now, one_at_a_time, refuse_alive
 from holdfast.plans.worktrees import Worktrees, refuse_without_git
 from holdfast.processes.lease import Lease
+from holdfast.processes.programs import end_leftovers
 
 if TYPE_CHECKING:
-    from holdfast.kernel.rules import Person
     from holdfast.kernel.workspace import Workspace
     from holdfast.kernel.writer import Writer
     from holdfast.plans.cluster.link import Link
@@ -235,15 +234,6 @@ class PlanResumeRequest:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AbandonRequest:
-    """The run to abandon, and why. Only a person may abandon a run that asks people."""
-
-    run: str = ""
-    reason: str
-    person: Person | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
 class RunOutcome:
     """How far a run came: its state, and why it stopped (`halted`); None when it is done."""
 
@@ -326,17 +316,18 @@ def _carry_out(context: RunContext, execution: Execution, link: Link | None) -> 
     )
 
 
-def abandon(context: RunContext, request: AbandonRequest) -> AbandonResult:
-    """Abandon a run that no process runs. Its records, its worktrees and what it made are kept."""
+def abandon(context: RunContext, run: str = "", *, reason: str) -> AbandonResult:
+    """Abandon a run that no process runs, found like the run of a resume. Its records, its worktrees and
+    its results are kept. Only a person may abandon a run that asks people."""
     writer, workspace, actor = context.writer, context.workspace, context.actor
-    id = context.run = runs.find_run(workspace, request.run)["id"]
+    id = context.run = runs.find_run(workspace, run)["id"]
     place = RunFolder(workspace, id)
     hint = "Interrupt it first (Ctrl+C where it runs), then abandon it."
     with Lease(place.lease, f"The run {id}", hint):
         state = runs.read(workspace, id)
-        LocalExecutor(place, writer.redactor).end_leftovers([])
-        withdrawn = _withdraw(workspace, state, request, actor)
-        command = {"do": "abandon", "by": actor, "why": request.reason}
+        end_leftovers(place.jobs)
+        withdrawn = _withdraw(workspace, state, actor)
+        command = {"do": "abandon", "by": actor, "why": reason}
         execute_now(writer, Order(place.stream, command, grant=True), actor=actor)
     stream = RunStream(writer, place, actor=actor)
     if next(runs.every(workspace))["id"] == id:
@@ -346,20 +337,16 @@ def abandon(context: RunContext, request: AbandonRequest) -> AbandonResult:
     return {"state": stream.state, "gates": withdrawn, "worktrees": kept}
 
 
-def _withdraw(
-    workspace: Workspace, state: RunState, request: AbandonRequest, actor: str
-) -> list[str]:
+def _withdraw(workspace: Workspace, state: RunState, actor: str) -> list[str]:
     """Withdraw the open questions of the run, as a person. This comes before the run's own end, so that
     a crash in between leaves a run that can be abandoned again."""
     unanswered = runs.unanswered_gates(workspace, state)
     waiting = [state["plans"][plan]["gates"][key]["gate"] for plan, key in unanswered]
     if not waiting:
         return []
-    purpose, now = f"abandon the run {state['id']}, which asks a person", clock.now()
-    if request.person is None:
-        person = people.require(workspace, purpose, [f"Gate {id}" for id in waiting], now=now)
-    else:
-        person = people.refuse_made_up(workspace, purpose, request.person, now=now)
+    purpose = f"abandon the run {state['id']}, which asks a person"
+    shown = [f"Gate {id}" for id in waiting]
+    person = people.require(workspace, purpose, shown, now=clock.now())
     for id in waiting:
         context = GateContext(workspace, actor, clock.now())
         withdraw_as(context, id, f"the run {state['id']} was abandoned", person)

@@ -22,7 +22,6 @@ from holdfast.kernel.text import plural
 from holdfast.plans import runs
 from holdfast.plans.executors import Certificates
 from holdfast.plans.operations import (
-    AbandonRequest,
     PlanResumeRequest,
     RunOutcome,
     RunRequest,
@@ -382,7 +381,7 @@ def abandon_command(call: Call, id: str, reason: str) -> Reply:
     Withdraws its open gates, so that its plans can run again. Keeps its records, results and worktrees.
     """
     context = RunContext(writer=call.writer, actor=call.actor)
-    done = abandon(context, AbandonRequest(run=id, reason=reason))
+    done = abandon(context, id, reason=reason)
     state = done["state"]
     data = {
         "run": state["id"],
