@@ -6,9 +6,12 @@ from itertools import pairwise
 
 from holdfast.rfc.rules.markdown import cut, lines_of
 from holdfast.rfc.rules.model import (
+    DESIGN,
+    DISCOVER,
     LARGEST_COUNT,
     MOST_GROUP_LINES,
     MOST_LINES,
+    NO_ARTIFACTS,
     REVIEW,
     STRICTNESS,
     heading_of,
@@ -43,7 +46,12 @@ RULE = "---"
 MISSING, UNKNOWN = "missing", "unknown"
 HASH_LENGTH = 8
 LONGEST_NUMBER = 12
-META_KEYS = ("checkpoint_version", "last_phase", "strictness", "artifact_state")
+META_FORMS = {
+    "checkpoint_version": "a number from 1 on",
+    "last_phase": "discover, design, gate_b_round_N or review",
+    "strictness": "Light, Standard or Full",
+    "artifact_state": "`rfc.md(<sha256[:8]>), evidence(<N> items), gate_b_round=<N>`",
+}
 
 
 # Writing
@@ -130,16 +138,9 @@ class Parsed:
             self._read(block)
         self._end_part(len(self.lines) + 1)
         self._check_frame(blocks)
-        self.version = self._read_version()
-        self.strictness = self._read_strictness()
-        last_phase = self._read_last_phase()
-        artifacts, number = self._read_artifacts()
-        self.meta: Meta = {
-            "last_phase": last_phase,
-            "artifacts": artifacts,
-            "round": number,
-            "extra": self._meta_extra,
-        }
+        self.version = max(_number(self._meta.get("checkpoint_version", "")), 0)
+        self.strictness = self._meta.get("strictness", "").lower()
+        self.meta = self._read_meta()
         self.groups = in_order(self.groups)
 
     @property
@@ -234,7 +235,7 @@ class Parsed:
             if not colon or name in self._meta:
                 what = f"Meta holds `name: value`, each once: {block.text:.60}"
                 self._complain(block.line, what)
-            elif name in META_KEYS:
+            elif name in META_FORMS:
                 self._meta[name], self.meta_lines[name] = value.strip(), block.line
             else:
                 self._complain(block.line, f"{name:.60} is no line of Meta", "own")
@@ -254,7 +255,7 @@ class Parsed:
             self._complain(blocks[0].line, "something stands before the title", "slip")
         if not self._meta_line:
             self._complain(1, "there is no `## Meta`")
-        for name in META_KEYS:
+        for name in META_FORMS:
             if self._meta_line and name not in self._meta:
                 self._complain(self._meta_line, f"Meta has no {name}")
         keys = [group["key"] for group in self.groups]
@@ -263,36 +264,24 @@ class Parsed:
                 what = f"{heading_of(key)} stands after {heading_of(before)}"
                 self._complain(self.spans[key][0], what, "slip")
 
-    def _check_meta(self, name: str, valid: bool, what: str) -> None:
-        if name in self._meta and not valid:
-            self._complain(self.meta_lines[name], what)
-
-    def _read_version(self) -> int:
-        value = self._meta.get("checkpoint_version", "")
-        number = _number(value)
-        what = f"checkpoint_version is a number from 1 on, not {value!r:.40}"
-        self._check_meta("checkpoint_version", 1 <= number <= LARGEST_COUNT, what)
-        return max(number, 0)
-
-    def _read_strictness(self) -> str:
-        value = self._meta.get("strictness", "").lower()
-        what = f"strictness is Light, Standard or Full, not {value!r:.40}"
-        self._check_meta("strictness", value in STRICTNESS, what)
-        return value
-
-    def _read_last_phase(self) -> str:
-        value = self._meta.get("last_phase", "")
-        what = f"last_phase is discover, design, gate_b_round_N or review, not {value!r:.40}"
-        valid = value in ("discover", "design", REVIEW) or round_of(value) > 0
-        self._check_meta("last_phase", valid, what)
-        return value
-
-    def _read_artifacts(self) -> tuple[Artifacts, int]:
-        value = self._meta.get("artifact_state", "")
-        found = artifacts_of(value)
-        what = "artifact_state is `rfc.md(<sha256[:8]>), evidence(<N> items), gate_b_round=<N>`"
-        self._check_meta("artifact_state", found is not None, what)
-        return found or ({"rfc": "", "evidence": -1, "evidence_digest": ""}, 0)
+    def _read_meta(self) -> Meta:
+        """The values of Meta. A value that is not valid is a problem on its line."""
+        last = self._meta.get("last_phase", "")
+        found = artifacts_of(self._meta.get("artifact_state", ""))
+        valid = {
+            "checkpoint_version": 1 <= self.version <= LARGEST_COUNT,
+            "strictness": self.strictness in STRICTNESS,
+            "last_phase": last in (DISCOVER, DESIGN, REVIEW) or round_of(last) > 0,
+            "artifact_state": found is not None,
+        }
+        said = {**self._meta, "strictness": self.strictness}
+        for name, is_valid in valid.items():
+            if name in self._meta and not is_valid:
+                rest = f", not {said[name]!r:.40}" if name != "artifact_state" else ""
+                self._complain(self.meta_lines[name], f"{name} is {META_FORMS[name]}{rest}")
+        artifacts, number = found or ({**NO_ARTIFACTS}, 0)
+        extra = self._meta_extra
+        return {"last_phase": last, "artifacts": artifacts, "round": number, "extra": extra}
 
 
 def artifacts_of(value: str) -> tuple[Artifacts, int] | None:

@@ -13,6 +13,7 @@ from holdfast.rfc.rules.model import (
     CHECKPOINT_FILE,
     KEPT_ROUNDS,
     MOST_LINES,
+    NO_ARTIFACTS,
     STATE_FILE,
     STRICTNESS,
     heading_of,
@@ -264,7 +265,7 @@ def initial(stream: str) -> RfcState:
         "fields": {},
         "meta": {
             "last_phase": "",
-            "artifacts": {"rfc": "", "evidence": -1, "evidence_digest": ""},
+            "artifacts": {**NO_ARTIFACTS},
             "round": 0,
             "extra": [],
         },
