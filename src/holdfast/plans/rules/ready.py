@@ -181,35 +181,25 @@ def _act(
 def position_of(state: RunState) -> Position:
     """Where a run is: phase, plan, last completed task and next task. Of several plans, the first that
     is not done."""
-    plan = plan_at(state)
-    phase = phase_at(state)
+    plan, phase, last = plan_at(state), phase_at(state), state["last"]
     return {
         "phase": phase["phase"] if phase else None,
         "plan": plan["plan"]["plan"] if plan else None,
-        "last_task_completed": last_task(state),
+        "last_task_completed": name_of(state["plans"][last[0]], last[1]) if last else None,
         "next_task": _next_name(plan) if plan else None,
     }
 
 
 def plan_at(state: RunState) -> PlanRun | None:
     """The plan that the run is at: begun plans first, in the order of their wave."""
-    here, at = wave_at(state)
     phase = phase_at(state)
-    for number, wave in numbered_waves(state, phase) if phase and here else ():
-        if number == at:
-            plans = [state["plans"][id] for id in wave]
-            left = [plan for plan in plans if not plan["closed"] and not is_done(plan)]
+    for wave in phase["waves"] if phase else ():
+        unclosed = [plan for id in wave if not (plan := state["plans"][id])["closed"]]
+        if unclosed:
+            left = [plan for plan in unclosed if not is_done(plan)]
             begun = [plan for plan in left if plan["began_at"]]
             return next(iter([*begun, *left]), None)
     return None
-
-
-def last_task(state: RunState) -> str | None:
-    """The task that was accepted last."""
-    last = state["last"]
-    if last is None:
-        return None
-    return name_of(state["plans"][last[0]], last[1])
 
 
 def _next_name(plan: PlanRun) -> str | None:
