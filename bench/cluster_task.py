@@ -22,10 +22,10 @@ from holdfast.kernel import config
 from holdfast.kernel.workspace import discover
 from holdfast.plans.cluster.link import Link
 from holdfast.plans.executors import Certificates, executor_of
-from holdfast.plans.news import Attendant, Interrupts
+from holdfast.plans.news import Interrupts
 from holdfast.plans.operations import begin
 from holdfast.plans.rules import document
-from holdfast.plans.runner import Runner
+from holdfast.plans.runner import Execution, RunContext, Runner
 from holdfast.plans.runs import RunFolder, read
 from holdfast.streams import open_writer
 
@@ -178,14 +178,9 @@ class _Runs:
         writer = open_writer(workspace)
         id = begin(writer, self._plans, options, actor=ACTOR, again=True)
         place, settings = RunFolder(workspace, id), config.load(workspace, workspace.journal)
-        return Runner(
-            *(writer, place),
-            executor_of(self._link, writer, place, read(workspace, id), settings),
-            actor=ACTOR,
-            tell=lambda *_: None,
-            attendant=Attendant(),
-            interrupts=Interrupts(),
-        )
+        executor = executor_of(self._link, writer, place, read(workspace, id), settings)
+        context = RunContext(writer=writer, actor=ACTOR, run=id)
+        return Runner(context, executor, Execution(), Interrupts())
 
 
 class _Turns:

@@ -14,11 +14,10 @@ from bench.peer_dbos import Worker
 from bench.subject import ACTOR, STREAM, Latest, bench_writer, body
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
-from holdfast.plans.news import Attendant, Interrupts
+from holdfast.plans.news import Interrupts
 from holdfast.plans.operations import begin
 from holdfast.plans.rules import document
-from holdfast.plans.runner import Runner
-from holdfast.plans.runs import RunFolder
+from holdfast.plans.runner import Execution, RunContext, Runner
 from holdfast.streams import open_writer
 
 OURS, BASE, DBOS = "a task of a run", "one durable record", "DBOS, a workflow of one step"
@@ -161,13 +160,8 @@ def _run(root: str, plans: list[Any], executor: _AtOnce) -> None:
         while True:
             id = begin(writer, plans, options, actor=ACTOR, again=True)
             executor.begin()
-            Runner(
-                *(writer, RunFolder(workspace, id), executor),
-                actor=ACTOR,
-                tell=lambda *_: None,
-                attendant=Attendant(),
-                interrupts=interrupts,
-            ).to_the_end()
+            context = RunContext(writer=writer, actor=ACTOR, run=id)
+            Runner(context, executor, Execution(), interrupts).to_the_end()
     except BaseException as error:
         executor.fail(error)
 

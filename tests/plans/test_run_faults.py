@@ -1,4 +1,5 @@
-"""Faults of the machine under a run: a full disk, a store that cannot be written, a clock that steps."""
+"""Faults of the machine under a run: kill -9, a full disk, a store that cannot be written, a clock that
+steps."""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ from holdfast.cli.plan_screen import screen
 from holdfast.clients.claude import sessions as claude
 from holdfast.kernel import clock
 from tests.conftest import Git
+from tests.plans.kills import killed_at_random
 from tests.plans.world import HOLDFAST, World, auto
 
 SMALL = "3m"
@@ -183,3 +185,10 @@ def test_a_session_counts_that_wrote_after_the_clock_was_set_back(stepping: Worl
     spent._looked = float("-inf")
     spent.measure(Budget(world.workspace, actor="t").state())
     assert list(spent._sessions) == ["late"]
+
+
+# Kill -9; the full size is in tests/proof
+
+
+def test_a_run_whose_runner_and_workers_are_killed_finishes_all_the_same(world: World) -> None:
+    killed_at_random(world, tasks=40, waves=3, kills=8, seed=8)

@@ -24,7 +24,7 @@ from holdfast.plans import runs as reading
 from holdfast.plans.executors import LocalExecutor
 from holdfast.plans.news import Attendant, Halted, Interrupts
 from holdfast.plans.operations import begin
-from holdfast.plans.runner import Runner
+from holdfast.plans.runner import Execution, RunContext, Runner
 from holdfast.plans.runs import RunFolder
 from holdfast.processes import tree
 from holdfast.streams import open_writer
@@ -100,13 +100,16 @@ class World:
 
     def runner(self, *, attendant: Any = None, **options: Any) -> Runner:
         place = RunFolder(self.workspace, self.id)
-        return Runner(
-            *(self.writer, place, LocalExecutor(place, self.writer.redactor)),
+        executor = LocalExecutor(place, self.writer.redactor)
+        return Runner(self.context(attendant), executor, Execution(**options), Interrupts())
+
+    def context(self, attendant: Attendant | None = None) -> RunContext:
+        return RunContext(
+            writer=self.writer,
             actor="tester",
             tell=lambda event, *_: self.events.append(event) if event["event"] != "tick" else None,
             attendant=attendant or Attendant(),
-            interrupts=Interrupts(),
-            **options,
+            run=self.id,
         )
 
     def run(self, *, begin: bool = True, **options: Any) -> RunState:

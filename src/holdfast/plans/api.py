@@ -12,15 +12,13 @@ from holdfast.kernel.git_exclude import hide_new
 from holdfast.plans import operations, runs
 from holdfast.plans.discovery import NewPlan, NewPlanRequest, write_plan
 from holdfast.plans.operations import (
-    AbandonRequest,
-    Execution,
     PlanResumeRequest,
-    RunContext,
     RunOutcome,
     RunRequest,
     check_plans,
 )
 from holdfast.plans.rules.ready import waiting_gates
+from holdfast.plans.runner import Execution, RunContext
 
 if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
@@ -103,8 +101,7 @@ class Plans:
 
     def abandon(self, run: str = "", *, reason: str) -> RunState:
         """Give a run up for good: what it asked people is withdrawn, and its plans can be run anew."""
-        request = AbandonRequest(run=run, reason=reason)
-        return operations.abandon(self._context(), request)["state"]
+        return operations.abandon(self._context(), run, reason=reason)["state"]
 
     def show(self, run: str = "") -> RunState:
         """What is known of a run, by its id or a unique beginning of it."""

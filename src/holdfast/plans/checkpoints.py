@@ -1,4 +1,4 @@
-"""The checkpoints of a plan: asked as gates, which are rows, and gone on from when they are answered."""
+"""The checkpoints of a run: asked as gates, and read when a person has answered."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ class Checkpoints:
         self.mending: dict[str, tuple[str, str]] = {}
 
     def ask(self, plan: str, key: str) -> None:
-        """Write down that a gate is asked, and open it. Its id follows from where it stands, so that a
-        crash in between opens no second one."""
+        """Record that a gate is asked, and open it. Its id follows from its place, so that a crash in
+        between opens no second gate."""
         round = self._stream.state["plans"][plan]["gates"][key]["round"] + 1
-        base = gate_of(self._stream.state["id"], plan, key)
+        base = gate_id(self._stream.state["id"], plan, key)
         gate = base if round == 1 else f"{base}.{round}"
         self._stream.execute({"do": "ask", "plan": plan, "key": key, "gate": gate, "round": round})
         self._open(plan, key)
@@ -67,14 +67,14 @@ class Checkpoints:
             GateContext(self._workspace, self._stream.actor, clock.now()),
             AskRequest(
                 content=self._content(plan, key),
-                name=gate_of(state["id"], plan, key),
+                name=gate_id(state["id"], plan, key),
                 phase=state["plans"][plan]["plan"]["phase"],
                 holds=f"plan {plan}{f' ({title})' if title else ''} of the run {state['id']}",
             ),
         )
 
     def take_answers(self) -> bool:
-        """Write down what people answered since we last looked; whether there was anything."""
+        """Record what people answered since the last call. Return whether there was an answer."""
         found = False
         for plan, key in waiting_gates(self._stream.state):
             gate = self._stream.state["plans"][plan]["gates"][key]["gate"]
@@ -83,7 +83,7 @@ class Checkpoints:
             except NotFound:
                 self._open(plan, key)  # a crash came before it was asked
                 continue
-            answer = state["answer"] or _taken_back(state)
+            answer = state["answer"] or _read_withdrawal(state)
             if answer is None:
                 continue
             found = True
@@ -111,7 +111,7 @@ class Checkpoints:
     # Issues
 
     def mend(self, plan: str, key: str, folder: str, settings: Mapping[str, Any]) -> TaskWork:
-        """The start of the command that mends what a person found; AMB-PILOT-17."""
+        """The program that mends what a person found; AMB-PILOT-17."""
         state, mark = self._stream.state, new_id()
         log = f"{plan.replace('/', '-')}-{key}-fix-{mark[:4]}.log"
         self.mending[mark] = (plan, key)
@@ -125,7 +125,7 @@ class Checkpoints:
         )
 
     def accept_mend(self, ended: Ended) -> None:
-        """The command ended: the same checkpoint is presented again. Without that the run could not go on."""
+        """Present the checkpoint again after its program ended. If the program failed, the run halts."""
         plan, key = self.mending.pop(ended["mark"])
         issues = self._stream.state["plans"][plan]["gates"][key]["text"]
         if ended["code"] != 0 or ended["too_long"]:
@@ -133,9 +133,8 @@ class Checkpoints:
         self._stream.execute({"do": "mend", "plan": plan, "key": key})
 
 
-def _taken_back(state: GateState) -> GateAnswer | None:
-    """A question that was withdrawn under a run has no answer to go on with; it is asked anew at the
-    next resume."""
+def _read_withdrawal(state: GateState) -> GateAnswer | None:
+    """A withdrawn question, as a "no" that the run halts at. The next resume asks it anew."""
     known = withdrawn_of(state)
     if known is None:
         return None
@@ -149,8 +148,8 @@ def _taken_back(state: GateState) -> GateAnswer | None:
     }
 
 
-def gate_of(run: str, plan: str, key: str) -> str:
-    """The gate of a place in a run: readable, and another for every place."""
+def gate_id(run: str, plan: str, key: str) -> str:
+    """A readable id of the gate at a place in a run. Every place has another."""
     wished = f"{run}-{plan}-{key}"
     plain = re.sub(r"[^A-Za-z0-9_]", "-", wished)
     if plain == wished.replace("/", "-") and len(plain) <= LONGEST:

@@ -1,4 +1,4 @@
-"""Which plan files are meant, what they say, and the file that a new plan begins with."""
+"""Find plan files, read them, and write the file of a new plan."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ LOOK = """
 
 
 def files(given: Sequence[str], folder: str, root: str) -> list[str]:
-    """The plan files that are meant, as absolute paths in natural order, each once."""
+    """The plan files below these paths, each once, as absolute paths in natural order."""
     if not given:
         home = os.path.join(root, PHASES)
         if not os.path.isdir(home):
@@ -72,7 +72,7 @@ def files(given: Sequence[str], folder: str, root: str) -> list[str]:
     for name in given:
         path = os.path.normpath(os.path.join(folder, name))
         if os.path.isdir(path):
-            inside = list(_below(path))
+            inside = list(_find_plans(path))
             if not inside:
                 raise NotFound(
                     f"There is no plan in {name}.",
@@ -91,12 +91,12 @@ def files(given: Sequence[str], folder: str, root: str) -> list[str]:
 
 
 def has_plans(workspace: Workspace, given: Sequence[str]) -> bool:
-    """Whether there is anything to run: paths that were named, or plans of the project's own."""
+    """Whether paths are given or the project has plans."""
     home = os.path.join(workspace.root, PHASES)
-    return bool(given) or (os.path.isdir(home) and any(_below(home)))
+    return bool(given) or (os.path.isdir(home) and any(_find_plans(home)))
 
 
-def _below(folder: str) -> Iterator[str]:
+def _find_plans(folder: str) -> Iterator[str]:
     for count, (here, folders, names) in enumerate(os.walk(folder, onerror=_refuse), 1):
         if count > MOST_FOLDERS:
             raise Usage(
@@ -118,9 +118,9 @@ def _refuse(error: OSError) -> None:
 
 
 def _is_plan(path: str) -> bool:
-    """Whether a file has a plan's frontmatter, however broken the rest of it is."""
+    """Whether a file has a plan's frontmatter, even if the rest is broken."""
     try:
-        content = _content(path, LOOKED_AT)
+        content = _read_start(path, LOOKED_AT)
     except PermissionError:
         return True  # so that it is reported, and not passed over
     except OSError:
@@ -136,19 +136,19 @@ def _is_plan(path: str) -> bool:
     return False
 
 
-def _content(path: str, largest: int) -> bytes:
+def _read_start(path: str, largest: int) -> bytes:
     with os.fdopen(open_plain(path, follow=True), "rb") as file:
         return file.read(largest)
 
 
 def documents(paths: Sequence[str], base: str) -> list[Document]:
-    """What the files say. Each is named as it is seen from `base`, when it is below it."""
-    return [_document(path, _seen_from(base, path)) for path in paths]
+    """Read the files. A file below `base` is named from there."""
+    return [_document(path, _relative_name(base, path)) for path in paths]
 
 
 def _document(path: str, name: str) -> Document:
     try:
-        content = _content(path, LARGEST + 1)
+        content = _read_start(path, LARGEST + 1)
     except OSError as error:
         return document.unreadable(name, "UNREADABLE", f"it cannot be read: {error.strerror}")
     if len(content) > LARGEST:
@@ -162,14 +162,15 @@ def _document(path: str, name: str) -> Document:
         return document.unreadable(name, "NOT_UTF8", what, "Save it as UTF-8.", place)
 
 
-def _seen_from(base: str, path: str) -> str:
+def _relative_name(base: str, path: str) -> str:
     relative = os.path.relpath(path, base)
     return path if relative.startswith(os.pardir + os.sep) else relative
 
 
 @dataclass(frozen=True, kw_only=True)
 class NewPlanRequest:
-    """`name` is PHASE/PLAN; without it, the next plan of the latest phase. `ui`: a person looks at it."""
+    """`name` is PHASE/PLAN [default: the next plan of the latest phase]. `ui`: a person looks at the
+    result."""
 
     name: str = ""
     title: str = ""
@@ -178,7 +179,7 @@ class NewPlanRequest:
 
 
 class NewPlan(TypedDict):
-    """The plan that was written, or would be."""
+    """The plan that was written, or would be after a dry run."""
 
     plan: str
     path: str
@@ -186,8 +187,8 @@ class NewPlan(TypedDict):
 
 
 def write_plan(workspace: Workspace, request: NewPlanRequest) -> NewPlan:
-    """Write a plan file below `.autopilot/phases`. A file that is there is never written over."""
-    phase, plan = _named(request.name) if request.name else _next(workspace)
+    """Write a plan file below `.autopilot/phases`. An existing file is never overwritten."""
+    phase, plan = _parse_name(request.name) if request.name else _next_name(workspace)
     folder = phase.zfill(3) if phase.isascii() and phase.isdigit() else phase
     path = os.path.join(PHASES, folder, f"{plan}.md")
     title = " ".join(request.title.split()) or f"Plan {plan} of phase {phase}"
@@ -199,7 +200,7 @@ def write_plan(workspace: Workspace, request: NewPlanRequest) -> NewPlan:
         kind="has_ui_changes: true\n" if request.ui else "",
         title=title,
     )
-    text += LOOK.format(title=_escaped(title)) if looks else ""
+    text += LOOK.format(title=_escape(title)) if looks else ""
     if not request.dry_run:
         target = os.path.join(workspace.root, path)
         os.makedirs(os.path.dirname(target), exist_ok=True)
@@ -213,14 +214,14 @@ def write_plan(workspace: Workspace, request: NewPlanRequest) -> NewPlan:
     return {"plan": f"{phase}/{plan}", "path": path, "text": text}
 
 
-def _named(name: str) -> tuple[str, str]:
+def _parse_name(name: str) -> tuple[str, str]:
     found = NAME.fullmatch(name)
     if found is None:
         raise Usage(f"{name!r:.60} cannot name a plan.", hint="Such as 1/01 or 3/06: PHASE/PLAN.")
     return found[1], found[2]
 
 
-def _next(workspace: Workspace) -> tuple[str, str]:
+def _next_name(workspace: Workspace) -> tuple[str, str]:
     """The number after the last plan of the latest phase; 1/01 where there is none."""
     if not has_plans(workspace, ()):
         return "1", "01"
@@ -233,5 +234,5 @@ def _next(workspace: Workspace) -> tuple[str, str]:
     return latest, f"{max(numbers) + 1:02d}"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;")

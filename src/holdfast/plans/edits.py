@@ -1,4 +1,5 @@
-"""Plan files that are edited while they run: the runner notices them by their hash, and asks a person."""
+"""Plan files that are edited during their run: the runner notices an edit by its hash, and asks a
+person."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from holdfast.plans import discovery
 from holdfast.plans.news import Halted
 from holdfast.plans.rules import document, waves
 from holdfast.plans.rules.model import kind_of
-from holdfast.plans.rules.run import passed_over, refuse_rewritten
+from holdfast.plans.rules.run import find_passed_over, refuse_rewritten
 from holdfast.plans.rules.run_model import EDITED, OPEN, rewritten_gates
 
 if TYPE_CHECKING:
@@ -32,8 +33,8 @@ REDACTED = "[redacted:"
 
 
 class PlanTexts:
-    """The texts that a run goes by: the file's own while it is what the run began with, else the one that a
-    person chose."""
+    """The texts that a run follows: that of the file while it is unchanged, else the one that a person
+    chose."""
 
     def __init__(self, stream: RunStream, policy: str, attendant: Attendant) -> None:
         self._stream = stream
@@ -66,7 +67,7 @@ class PlanTexts:
         return path, identity_of(path)
 
     def check(self, id: str) -> None:
-        """Whether the file of a plan is what it was; if not, what is to be done about it."""
+        """Compare the file of a plan with the text of the run. After an edit, ask which one counts."""
         plan = self._stream.state["plans"][id]
         path, identity = self._file(id)
         if id in self._texts and self._seen[id] == identity:
@@ -77,7 +78,7 @@ class PlanTexts:
         if digest == plan["plan"]["digest"] and found["plan"] is not None:
             self._texts[id] = {**plan["plan"], "tasks": found["plan"]["tasks"]}
         elif digest == plan["digest"]:
-            self._texts[id] = _kept(plan)
+            self._texts[id] = _old_text(plan)
         else:
             self._choose(id, path, digest)
 
@@ -87,8 +88,8 @@ class PlanTexts:
     def _choose(self, id: str, path: str, digest: str) -> None:
         plan = self._stream.state["plans"][id]
         name = plan["plan"]["path"]
-        new = None if digest == GONE else self._new(plan, path)
-        changes = _changes(plan["plan"], self._as_kept(new))
+        new = None if digest == GONE else self._read_new(plan, path)
+        changes = _describe_changes(plan["plan"], self._redact(new))
         refused: HoldfastError | None = None
         while True:
             said = changes if refused is None else [refused.message, *changes]
@@ -110,23 +111,23 @@ class PlanTexts:
         raise Halted(EDITED, f"{name} was edited: {'; '.join(changes)}", exit_code=8)
 
     def _take(self, id: str, choice: str, digest: str, new: Plan | HoldfastError | None) -> None:
-        """Go by one of the two texts from here on."""
+        """Follow the chosen text from here on."""
         plan = self._stream.state["plans"][id]
         if choice == OLD or new is None:
-            text = _kept(plan)
+            text = _old_text(plan)
             self._stream.execute({"do": "keep_text", "plan": id, "digest": digest})
             self._texts[id] = text
             return
         if isinstance(new, HoldfastError):
             raise new
-        kept = self._as_kept(new)
+        kept = self._redact(new)
         refuse_rewritten(plan, kept)
-        past = passed_over(plan, kept)
+        past = find_passed_over(plan, kept)
         if past:
             person = self._attendant.person(
                 self._stream.writer.workspace,
                 f"go on past {plural(len(past), 'checkpoint')} of {id}",
-                [f"Edited: {plan['plan']['path']}", *_changes(plan["plan"], kept)],
+                [f"Edited: {plan['plan']['path']}", *_describe_changes(plan["plan"], kept)],
             )
             for key in rewritten_gates(plan, kept):
                 self._withdraw(plan["gates"][key]["gate"], person)
@@ -134,7 +135,8 @@ class PlanTexts:
         self._texts[id] = new
 
     def _withdraw(self, gate: str, person: Person) -> None:
-        """Before the new text is the run's: after a crash in between, the old question is asked anew."""
+        """Withdraw a question that the new text does not ask. This comes before the new text is
+        recorded: after a crash in between, the old question is asked anew."""
         writer, actor = self._stream.writer, self._stream.actor
         why = "its plan asks something else now"
         try:
@@ -142,14 +144,14 @@ class PlanTexts:
         except NotFound:
             return  # a crash came before it was asked
 
-    def _as_kept(self, new: Plan | HoldfastError | None) -> Any:
-        """A text as the journal would keep it: only so can it be compared with what that has."""
+    def _redact(self, new: Plan | HoldfastError | None) -> Any:
+        """A text as the journal would keep it, to be compared with the one that it has."""
         if new is None or isinstance(new, HoldfastError):
             return new
         return self._stream.writer.redactor.value(new, canonical_json.dumps(new))
 
-    def _new(self, known: PlanRun, path: str) -> Plan | HoldfastError:
-        """The plan of the new text, in its place among the others; or what is wrong with it."""
+    def _read_new(self, known: PlanRun, path: str) -> Plan | HoldfastError:
+        """The plan of the new text with its wave, or what is wrong with it."""
         try:
             plan = document.read(read_plain(path).decode(), known["plan"]["path"])
         except HoldfastError as error:
@@ -169,8 +171,8 @@ class PlanTexts:
         return next(one for one in order.plans if one["id"] == plan["id"])
 
 
-def _kept(plan: PlanRun) -> Plan:
-    """The old text, as the journal has it; which keeps no secrets."""
+def _old_text(plan: PlanRun) -> Plan:
+    """The old text from the journal, which keeps no secrets."""
     for task in plan["plan"]["tasks"]:
         is_open = task["gate"] is None and plan["tasks"][task["key"]]["status"] == OPEN
         if is_open and REDACTED in task["run"] + task["verify"] + task["action"]:
@@ -183,8 +185,8 @@ def _kept(plan: PlanRun) -> Plan:
     return plan["plan"]
 
 
-def _changes(old: Plan, new: Plan | HoldfastError | None) -> list[str]:
-    """What is other than it was, in a few words."""
+def _describe_changes(old: Plan, new: Plan | HoldfastError | None) -> list[str]:
+    """The differences between two texts, in a few words."""
     if new is None:
         return ["the file is gone"]
     if isinstance(new, HoldfastError):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from holdfast.processes.supervisor import Ended, Job
 
     class TaskWork(Job):
-        """One start of one task. `needs` are what it asks of a machine, by name."""
+        """One start of one task. `needs` are the resources that it asks of a machine, by name."""
 
         needs: Mapping[str, float]
 
@@ -49,37 +49,38 @@ class Executor(Protocol):
 
     def start(self, work: TaskWork) -> None: ...
     def wait(self, seconds: float, *others: int) -> list[Ended]:
-        """What ended, as soon as something did or a descriptor of `others` can be read."""
+        """The starts that ended. Returns as soon as one ended, or a descriptor of `others` can be
+        read."""
 
     def last_line(self, mark: str) -> str:
-        """What the work said last, for a watcher."""
+        """The last line of output, for a watcher."""
 
     def release(self, mark: str) -> None:
         """End what a start left in the background."""
 
     def end(self, *, now: bool = False) -> list[Ended]:
-        """End everything, and return when it has."""
+        """End everything, and return when it has ended."""
 
     def end_leftovers(self, marks: Sequence[str]) -> int:
-        """End what an earlier runner of this run left behind; `marks` are its starts that have no
-        end. How much that was."""
+        """End what an earlier runner of this run left behind; `marks` are its starts without an end.
+        Return how many there were."""
 
     def placed(self) -> list[tuple[str, str]]:
-        """The starts of which it is newly known on which other machine they are at work."""
+        """The starts whose machine became known since the last call: mark and machine."""
 
     @property
     def at_work(self) -> int: ...
     @property
     def alive(self) -> int:
-        """How many starts there is something left of, in the background too."""
+        """How many starts have processes left, also in the background."""
 
     @property
     def address(self) -> str:
-        """The cluster that carries it out; empty for this machine."""
+        """The address of the cluster; empty for this machine."""
 
     @property
     def waits(self) -> str:
-        """What is missing, in words, when starts do not begin for the lack of it."""
+        """What is missing when starts do not begin; empty when nothing is."""
 
 
 class LocalExecutor(Programs):
@@ -103,7 +104,7 @@ class LocalExecutor(Programs):
 
 
 class Certificates(NamedTuple):
-    """Files: the CA to trust, our certificate, and its key. Empty: as Dask's own settings say."""
+    """Files: the CA to trust, our certificate, and its key. Empty: Dask's own settings count."""
 
     ca: str = ""
     cert: str = ""
@@ -111,7 +112,8 @@ class Certificates(NamedTuple):
 
 
 def read_address(on: str, certificates: Certificates) -> str:
-    """The scheduler's address; empty for this machine. What would let others run code is refused."""
+    """The address of the scheduler; empty for this machine. An address over which others could run code
+    is refused."""
     on = on.strip()
     if on in ("", LOCAL):
         _refuse_missing(LOCAL, certificates)
@@ -137,7 +139,8 @@ def read_address(on: str, certificates: Certificates) -> str:
 
 
 def is_this_machine(host: str) -> bool:
-    """By the name or the number alone: what a name server says may change."""
+    """Whether a host is a loopback address or `localhost`. Names are not looked up: the answer could
+    change."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
@@ -158,9 +161,8 @@ def _refuse_missing(scheme: str, certificates: Certificates) -> None:
 def open_cluster(
     workspace: Workspace, on: str | None, certificates: Certificates, *, alone: bool = False
 ) -> Iterator[Link | None]:
-    """The cluster at an address, or where the setting `plan.on` says; None for this machine. It is
-    there for as long as a run lasts, and Dask is loaded only when there is one. `alone`: nothing else
-    in this process has a use for what Dask logs."""
+    """Connect to the cluster at an address [default: the setting `plan.on`]; None for this machine. Dask
+    is loaded only for a cluster. `alone`: no other code in this process needs the log of Dask."""
     if on is None:
         on = config.load(workspace, workspace.journal)["plan.on"]
     at = read_address(on, certificates)
@@ -193,7 +195,7 @@ def executor_of(
     state: RunState,
     settings: Mapping[str, Any],
 ) -> Executor:
-    """What carries out a run's starts."""
+    """The executor of a run: this machine's processes, or the cluster."""
     if link is None:
         return LocalExecutor(place, writer.redactor)
     from holdfast.plans.cluster.courier import Courier
@@ -205,7 +207,8 @@ def executor_of(
 
 
 def count_slots(link: Link | None) -> int | None:
-    """How many tasks a cluster carries out at the same time; None where the settings say it."""
+    """How many tasks the cluster runs at the same time; None for this machine, where the settings say
+    it."""
     if link is None:
         return None
     return sum(worker["threads"] for worker in link.workers() or ()) or None

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class RunEvent(TypedDict):
-    """Something that happened. `tick` comes a few times a second while something is at work."""
+    """Something that happened. `tick` comes a few times a second while a program runs."""
 
     event: str
     at: str
@@ -68,7 +68,7 @@ class Attendant:
 
 
 class Halted(Exception):
-    """A run stands still, for a reason of the protocol; `waypoint` is where that is written."""
+    """A run stopped for a reason of the protocol; `waypoint` is the file that says so."""
 
     def __init__(self, reason: str, text: str, *, exit_code: int) -> None:
         super().__init__(text)
@@ -79,7 +79,7 @@ class Halted(Exception):
 
 
 class News:
-    """Tells one watcher."""
+    """Tells the watcher what happens."""
 
     def __init__(self, stream: RunStream, tell: Tell) -> None:
         self._stream = stream
@@ -125,7 +125,7 @@ class News:
         self.say("tick")
 
     def budget(self, report: BudgetReport) -> None:
-        """A warning once, an alert while it waits, a stop: in the protocol's own words."""
+        """Report a warning once, an alert while it waits, and a stop, in the protocol's words."""
         self._cost = report["values"]["cost"]
         for one in report["handled"]:
             type, value, threshold = one["type"], one["value"], one["threshold"]
@@ -145,7 +145,7 @@ class News:
 
 
 class Interrupts:
-    """How often a person interrupted the run: once ends it in good order, twice ends it now;
+    """How often a person interrupted the run: the first time ends it in good order, the second at once;
     AMB-PILOT-24. `descriptor` can be read after the first time."""
 
     def __init__(self) -> None:
@@ -156,7 +156,7 @@ class Interrupts:
         self.at_once: Callable[[], None] = lambda: None
 
     def listen(self, at_once: Callable[[], None]) -> None:
-        """Hear the signals; `at_once` is what the second one does before we are gone."""
+        """Handle the signals; `at_once` is called at the second one, before the process exits."""
         self.at_once = at_once
         for sign in SIGNS:
             signal.signal(sign, self._hear)

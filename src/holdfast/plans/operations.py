@@ -7,28 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from holdfast.gates import lookup as gates
 from holdfast.gates import person as people
 from holdfast.gates.ask import withdraw_as
 from holdfast.gates.lookup import GateContext
-from holdfast.gates.rules import gate as gate_rules
 from holdfast.kernel import clock, config
 from holdfast.kernel.commit import Order
 from holdfast.kernel.digest import new_id
-from holdfast.kernel.errors import Conflict, HoldfastError, NotFound, Usage
+from holdfast.kernel.errors import Conflict, HoldfastError, Usage
 from holdfast.kernel.text import plural
 from holdfast.plans import discovery, runs
 from holdfast.plans.executors import (
-    Certificates,
-    LocalExecutor,
     count_slots,
     executor_of,
     open_cluster,
 )
-from holdfast.plans.news import Attendant, Halted, Interrupts
+from holdfast.plans.news import Halted, Interrupts
 from holdfast.plans.rules import lint, model, waves
 from holdfast.plans.rules import run as rules
 from holdfast.plans.rules.document import where
@@ -36,29 +32,26 @@ from holdfast.plans.rules.model import kind_of
 from holdfast.plans.rules.run_model import ABANDONED
 from holdfast.plans.run_budget import RunBudget
 from holdfast.plans.run_files import Flight, refuse_outside
-from holdfast.plans.runner import Runner
+from holdfast.plans.runner import Execution, RunContext, Runner
 from holdfast.plans.runs import RunFolder, RunStream, execute_now, one_at_a_time, refuse_alive
 from holdfast.plans.worktrees import Worktrees, refuse_without_git
 from holdfast.processes.lease import Lease
+from holdfast.processes.programs import end_leftovers
 
 if TYPE_CHECKING:
-    from holdfast.budgets.rules.thresholds import Limits
-    from holdfast.kernel.rules import Person
     from holdfast.kernel.workspace import Workspace
     from holdfast.kernel.writer import Writer
     from holdfast.plans.cluster.link import Link
-    from holdfast.plans.news import Tell
     from holdfast.plans.rules.model import Plan, PlanFinding
     from holdfast.plans.rules.run_model import RunState
-    from holdfast.plans.task_programs import OnGoals
 
 SHORT = 8
 SHOWN = 10
 
 
 class Options(TypedDict):
-    """How a run is run. `tries` is how often a task may fail, `phase` and `task` say from where on
-    (empty: from the beginning)."""
+    """The options that a run records. `tries` is how often a task may fail; `phase` and `task` say where
+    to begin [default: at the beginning]."""
 
     jobs: int
     tries: int
@@ -75,8 +68,8 @@ def check_plans(
     *,
     skip_validation: bool = False,
 ) -> list[Plan]:
-    """The plans that are meant, as seen from `folder`. Whatever is wrong with them is said before
-    anything runs."""
+    """Read the plans at these paths, relative to `folder`. Plans with errors are refused before anything
+    runs."""
     root = workspace.root
     settings = config.load(workspace, workspace.journal)
     documents = discovery.documents(discovery.files(paths, folder, root), root)
@@ -85,7 +78,7 @@ def check_plans(
     unreadable = [one for one in documents if one["plan"] is None]
     if errors and (unreadable or not skip_validation):
         raise HoldfastError(
-            f"{plural(len(errors), 'thing is', 'things are')} wrong with these plans:\n{_told(errors)}",
+            f"{plural(len(errors), 'thing is', 'things are')} wrong with these plans:\n{_list_errors(errors)}",
             hint="holdfast plan lint says everything. Nothing was run.",
             kind="bad_plans",
         )
@@ -94,7 +87,7 @@ def check_plans(
     return [document["plan"] for document in documents if document["plan"] is not None]
 
 
-def _told(errors: Sequence[PlanFinding]) -> str:
+def _list_errors(errors: Sequence[PlanFinding]) -> str:
     lines = [f"  {where(one)}: {one['code']}: {one['what']}" for one in errors[:SHOWN]]
     more = len(errors) - SHOWN
     return "\n".join([*lines, *([f"  and {more} more"] if more > 0 else [])])
@@ -103,14 +96,14 @@ def _told(errors: Sequence[PlanFinding]) -> str:
 def begin(
     writer: Writer, plans: Sequence[Plan], options: Options, *, actor: str, again: bool = False
 ) -> str:
-    """Write a run down; its id. Plans that an unfinished run has are refused, unless `again`."""
+    """Record a new run and return its id. Plans of an unfinished run are refused, unless `again`."""
     order = waves.WaveOrder(plans)
     workspace = writer.workspace
     if options["worktrees"]:
         refuse_without_git(workspace)
     refuse_outside(workspace, order.plans)
     id = new_id()[:SHORT]
-    skipped = _skipped(order.plans, options["phase"], options["task"])
+    skipped = _find_skipped(order.plans, options["phase"], options["task"])
     left_out = {one["id"] for one in order.plans if len(skipped[one["id"]]) == len(one["tasks"])}
     phases = []
     for phase, each in waves.phases(order.plans):
@@ -141,18 +134,17 @@ def begin(
 def _refuse_begun(unfinished: Sequence[Any], plans: Sequence[Plan]) -> None:
     paths = {plan["path"] for plan in plans}
     for state in unfinished:
-        shared = [one for one in state["plans"].values() if one["plan"]["path"] in paths]
+        shared = [path for path in runs.paths_of(state) if path in paths]
         if shared:
             raise Conflict(
-                f"{shared[0]['plan']['path']} belongs to the run {state['id']}, which is not "
-                "finished.",
+                f"{shared[0]} belongs to the run {state['id']}, which is not finished.",
                 hint=f"holdfast plan resume {state['id']} goes on; --again begins a new run.",
                 kind="run_unfinished",
             )
 
 
-def _skipped(plans: Sequence[Plan], phase: str, task: str) -> dict[str, list[str]]:
-    """By plan, the keys that come before where the run is to begin."""
+def _find_skipped(plans: Sequence[Plan], phase: str, task: str) -> dict[str, list[str]]:
+    """By plan, the keys of the tasks before the place where the run begins."""
     skipped: dict[str, list[str]] = {plan["id"]: [] for plan in plans}
     if phase:
         known = list(dict.fromkeys(plan["phase"] for plan in plans))
@@ -170,7 +162,7 @@ def _skipped(plans: Sequence[Plan], phase: str, task: str) -> dict[str, list[str
 
 
 def _refuse_unanswered(plans: Sequence[Plan], skipped: dict[str, list[str]]) -> None:
-    """A task that needs the answer of a checkpoint which is left out would be run without it."""
+    """Refuse to leave out a checkpoint whose answer a later task needs."""
     left_out: dict[str, str] = {}
     for plan in plans:
         for task in plan["tasks"]:
@@ -192,9 +184,9 @@ def _refuse_unanswered(plans: Sequence[Plan], skipped: dict[str, list[str]]) -> 
 
 
 def _skip_to(plans: Sequence[Plan], task: str, skipped: dict[str, list[str]]) -> None:
-    """Everything before a task: the phases and waves before its own, and in its plan what comes first.
-    The other plans of its wave are as much after it as before it, and run."""
-    plan, key = _task_named(plans, task)
+    """Skip everything before a task: earlier phases and waves, and the tasks before it in its plan. The
+    other plans of its wave run."""
+    plan, key = _find_task(plans, task)
     for one in plans:
         earlier_phase = waves.natural(one["phase"]) < waves.natural(plan["phase"])
         same_phase = one["phase"] == plan["phase"]
@@ -204,8 +196,8 @@ def _skip_to(plans: Sequence[Plan], task: str, skipped: dict[str, list[str]]) ->
     skipped[plan["id"]] = keys[: keys.index(key)]
 
 
-def _task_named(plans: Sequence[Plan], task: str) -> tuple[Plan, str]:
-    """`PHASE/PLAN#KEY`, or `PLAN.NUMBER` as takeoff's users write it."""
+def _find_task(plans: Sequence[Plan], task: str) -> tuple[Plan, str]:
+    """The plan and the key of a task: `PHASE/PLAN#KEY`, or `PLAN.NUMBER` as in takeoff."""
     name, mark, key = task.rpartition("#")
     if not mark:
         name, _, key = task.rpartition(".")
@@ -219,39 +211,6 @@ def _task_named(plans: Sequence[Plan], task: str) -> tuple[Plan, str]:
         f"{task!r:.60} is no task of these plans.",
         hint=f"Such as {plans[0]['id']}#1, or {plans[0]['plan']}.1.",
     )
-
-
-@dataclass(kw_only=True)
-class RunContext:
-    """Who runs plans, and who watches. With `before_exit` Ctrl+C is heard: the first one ends the run in
-    good order, the second at once, after this function was called. `alone`: nothing else in this process
-    has a use for what Dask logs. `run` is the id, once there is one."""
-
-    writer: Writer
-    actor: str
-    tell: Tell = lambda *_: None
-    attendant: Attendant = field(default_factory=Attendant)
-    before_exit: Callable[[], None] | None = None
-    alone: bool = False
-    run: str = ""
-
-    @property
-    def workspace(self) -> Workspace:
-        return self.writer.workspace
-
-
-@dataclass(frozen=True, kw_only=True)
-class Execution:
-    """How a run is carried out. `on` is the scheduler of a cluster, or `local`; without it, the setting
-    `plan.on`. `edited` says which text counts of a plan file that was edited meanwhile. `on_goals` gets
-    each phase and its plans when they are done, and returns the goals that are not met."""
-
-    jobs: int | None = None
-    edited: str = ""
-    limits: Limits = field(default_factory=dict)
-    on: str | None = None
-    certificates: Certificates = field(default_factory=Certificates)
-    on_goals: OnGoals | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -268,24 +227,15 @@ class RunRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanResumeRequest:
-    """The run to go on with, by a unique beginning of its id; by default the newest unfinished one."""
+    """The run to resume, by a unique beginning of its id [default: the newest unfinished one]."""
 
     run: str = ""
     execution: Execution = field(default_factory=Execution)
 
 
 @dataclass(frozen=True, kw_only=True)
-class AbandonRequest:
-    """The run to abandon, and why. A run that asks people is abandoned by a person alone."""
-
-    run: str = ""
-    reason: str
-    person: Person | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
 class RunOutcome:
-    """How far a run came: its state, and why it stands still (`halted`), None when it is done."""
+    """How far a run came: its state, and why it stopped (`halted`); None when it is done."""
 
     state: RunState
     halted: Halted | None = None
@@ -293,7 +243,7 @@ class RunOutcome:
     cost: float | None = None
 
 
-class Abandoned(TypedDict):
+class AbandonResult(TypedDict):
     """An abandoned run: its gates that were withdrawn, and the worktrees that are kept."""
 
     state: RunState
@@ -302,7 +252,7 @@ class Abandoned(TypedDict):
 
 
 def run(context: RunContext, request: RunRequest) -> RunOutcome:
-    """Record a new run, and run it until it ends or stands still."""
+    """Record a new run, and run it until it ends or stops."""
     execution = request.execution
     settings = config.load(context.workspace, context.workspace.journal)
     with _cluster(context, execution) as link:
@@ -323,7 +273,7 @@ def run(context: RunContext, request: RunRequest) -> RunOutcome:
 
 
 def resume(context: RunContext, request: PlanResumeRequest) -> RunOutcome:
-    """Go on with a run exactly where it stopped, until it ends or stands still."""
+    """Continue a run exactly where it stopped, until it ends or stops again."""
     state = runs.find_run(context.workspace, request.run)
     context.run = state["id"]
     if state["status"] == "done":
@@ -351,17 +301,8 @@ def _carry_out(context: RunContext, execution: Execution, link: Link | None) -> 
             executor.end(now=True)
 
         interrupts.listen(end_at_once)
-    runner = Runner(
-        *(writer, place, executor),
-        actor=context.actor,
-        tell=context.tell,
-        attendant=context.attendant,
-        interrupts=interrupts,
-        jobs=execution.jobs or count_slots(link),
-        limits=execution.limits,
-        edited=execution.edited,
-        on_goals=execution.on_goals,
-    )
+    jobs = execution.jobs or count_slots(link)
+    runner = Runner(context, executor, replace(execution, jobs=jobs), interrupts)
     halted = None
     try:
         runner.to_the_end()
@@ -375,17 +316,18 @@ def _carry_out(context: RunContext, execution: Execution, link: Link | None) -> 
     )
 
 
-def abandon(context: RunContext, request: AbandonRequest) -> Abandoned:
-    """Abandon a run that no process runs. Its records, its worktrees and what it made are kept."""
+def abandon(context: RunContext, run: str = "", *, reason: str) -> AbandonResult:
+    """Abandon a run that no process runs, found like the run of a resume. Its records, its worktrees and
+    its results are kept. Only a person may abandon a run that asks people."""
     writer, workspace, actor = context.writer, context.workspace, context.actor
-    id = context.run = runs.find_run(workspace, request.run)["id"]
+    id = context.run = runs.find_run(workspace, run)["id"]
     place = RunFolder(workspace, id)
     hint = "Interrupt it first (Ctrl+C where it runs), then abandon it."
     with Lease(place.lease, f"The run {id}", hint):
         state = runs.read(workspace, id)
-        LocalExecutor(place, writer.redactor).end_leftovers([])
-        withdrawn = _withdraw(workspace, state, request, actor)
-        command = {"do": "abandon", "by": actor, "why": request.reason}
+        end_leftovers(place.jobs)
+        withdrawn = _withdraw(workspace, state, actor)
+        command = {"do": "abandon", "by": actor, "why": reason}
         execute_now(writer, Order(place.stream, command, grant=True), actor=actor)
     stream = RunStream(writer, place, actor=actor)
     if next(runs.every(workspace))["id"] == id:
@@ -395,26 +337,16 @@ def abandon(context: RunContext, request: AbandonRequest) -> Abandoned:
     return {"state": stream.state, "gates": withdrawn, "worktrees": kept}
 
 
-def _withdraw(
-    workspace: Workspace, state: RunState, request: AbandonRequest, actor: str
-) -> list[str]:
-    """Withdraw what the run asked and no person answered, as a person; before the run's own end, so
-    that a crash in between leaves a run that can be abandoned again."""
-    waiting = []
-    for plan in state["plans"].values():
-        for gate in plan["gates"].values():
-            try:
-                if gate["gate"] and gate_rules.is_open(gates.read(workspace, gate["gate"])):
-                    waiting.append(gate["gate"])
-            except NotFound:
-                continue  # a crash came before it was asked
+def _withdraw(workspace: Workspace, state: RunState, actor: str) -> list[str]:
+    """Withdraw the open questions of the run, as a person. This comes before the run's own end, so that
+    a crash in between leaves a run that can be abandoned again."""
+    unanswered = runs.unanswered_gates(workspace, state)
+    waiting = [state["plans"][plan]["gates"][key]["gate"] for plan, key in unanswered]
     if not waiting:
         return []
-    purpose, now = f"abandon the run {state['id']}, which asks a person", clock.now()
-    if request.person is None:
-        person = people.require(workspace, purpose, [f"Gate {id}" for id in waiting], now=now)
-    else:
-        person = people.refuse_made_up(workspace, purpose, request.person, now=now)
+    purpose = f"abandon the run {state['id']}, which asks a person"
+    shown = [f"Gate {id}" for id in waiting]
+    person = people.require(workspace, purpose, shown, now=clock.now())
     for id in waiting:
         context = GateContext(workspace, actor, clock.now())
         withdraw_as(context, id, f"the run {state['id']} was abandoned", person)

@@ -1,5 +1,5 @@
-"""Thresholds and triggers after every task: the workspace's budget, told where the run stands, and what
-all sessions in its folders have spent."""
+"""The budget of a run: checked after every task, with the place of the run and what all sessions in its
+folders have spent."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ class RunSpending:
         self._looked = -LOOK_SECONDS
 
     def add_folder(self, folder: str) -> None:
-        """A folder of the run, whose sessions belong to it."""
+        """Count the sessions in this folder, too."""
         self._folders.add(folder)
 
     def measure(self, state: BudgetState, extra: Collection[str] = ()) -> Gathered:
-        """What a check of the run looks at. In an agent's session, that session's numbers as well. `extra`
-        are the types of people's own that have a limit."""
+        """What a check of the run looks at. In an agent's session, it includes that session's numbers.
+        `extra` are the additional types that have a limit."""
         own = own_id()
         if time.monotonic() - self._looked >= LOOK_SECONDS:
             self._look(own, is_work_asked=bool(extra))
@@ -70,7 +70,7 @@ class RunSpending:
         values: Values = {"cost": cost, "context": context, "variance": None, "errors": errors}
         notes = {"cost": note} if note else {}
         for type in extra:
-            value, is_whole = self._done_by_all(type)
+            value, is_whole = self._sum_work(type)
             values[type] = value  # type: ignore[literal-required]
             if not is_whole:
                 notes[type] = f"{'unknown' if value is None else 'at least'}: no client tells it"
@@ -84,8 +84,8 @@ class RunSpending:
             "reported": [],
         }
 
-    def _done_by_all(self, type: str) -> tuple[float | None, bool]:
-        """What all sessions did together; of a share, the largest one's. And whether all of them tell."""
+    def _sum_work(self, type: str) -> tuple[float | None, bool]:
+        """What all sessions did together, of a share the largest; and whether all of them report it."""
         told = [one[type] for one in self._work.values()]  # type: ignore[literal-required]
         known = [value for value in told if value is not None]
         if not known:
@@ -111,7 +111,7 @@ class RunSpending:
                 continue  # what was known of it stays
 
     def _cost(self, state: BudgetState) -> tuple[float | None, str]:
-        """Unknown is never nothing: with a part unknown, the rest is what it costs at least."""
+        """The cost and a note. If a part is unknown, the rest is what it costs at least."""
         added = state["added"]["cost"]
         total = sum(millionths(one["cost_at_least"]) for one in self._sessions.values())
         unknown = [one["why"] for one in self._sessions.values() if one["cost"] is None]
@@ -138,8 +138,7 @@ class RunBudget:
         self._recorded_at = 0
 
     def check(self) -> BudgetReport:
-        """Whether the run may go on. What it finds is recorded, with the place of the run in a
-        waypoint, unless it is what was found before."""
+        """Check whether the run may go on. The result is recorded, unless it is the same as before."""
         now = clock.now()
         if (
             self.last is not None
@@ -148,15 +147,15 @@ class RunBudget:
         ):
             return self.last
         seen = self._check(now, dry_run=True)
-        same = self._recorded is not None and _found(seen) == self._recorded
+        same = self._recorded is not None and _essence(seen) == self._recorded
         if not same or not 0 <= now - self._recorded_at < SAME_MILLISECONDS:
             seen = self._check(now, dry_run=False)
-            self._recorded, self._recorded_at = _found(seen), now
+            self._recorded, self._recorded_at = _essence(seen), now
         self.last, self._checked, self._checked_at = seen, self._depends_on(), now
         return seen
 
     def _depends_on(self) -> Any:
-        """What a check is made of, besides what clients write: the budget's records, the files with
+        """What a check depends on, besides the clients' files: the budget's records, the files with
         limits, and whether a stop holds."""
         workspace = self.budget.workspace
         head = workspace.journal.head(self.budget.stream)
@@ -185,11 +184,12 @@ class RunBudget:
 
     @property
     def alerts(self) -> list[str]:
-        """The types whose alerts wait for a person, by the last check."""
+        """The types whose alerts wait for a person, at the last check."""
         handled = self.last["handled"] if self.last else []
         return [one["type"] for one in handled if one["how"] == "waiting"]
 
 
-def _found(report: BudgetReport) -> Any:
-    """What is the same when nothing has happened. Whatever a level asks for is always recorded."""
+def _essence(report: BudgetReport) -> Any:
+    """What stays the same while nothing happens. None for a report with an action: it is always
+    recorded."""
     return None if report["handled"] else (report["values"], report["levels"], report["limits"])

@@ -45,7 +45,7 @@ AGAIN = "holdfast plan run PATH..."
 
 
 class Flight:
-    """What of a run people find in `.autopilot`."""
+    """The files of a run in `.autopilot`."""
 
     def __init__(
         self, stream: RunStream, budget: RunBudget, *, warn: Callable[[str], None]
@@ -62,36 +62,36 @@ class Flight:
     # The transponder
 
     def note_change(self) -> None:
-        """Something happened, and is shown now or soon."""
+        """Write the transponder now, or soon if it was just written."""
         self._behind = True
         self.keep_current()
 
     def keep_current(self) -> None:
-        """A task that takes hours must not leave the file at what was before it."""
+        """Write the transponder if it is out of date: a task may take hours."""
         if self._behind and time.monotonic() - self._shown >= CURRENT_SECONDS:
             self.show()
 
     def catch_up(self) -> None:
-        """Nothing happens any more: what was left unsaid is said."""
+        """Write the transponder if it is out of date, because nothing more happens."""
         if self._behind:
             self.show()
 
     def save_waypoint(self, reason: str) -> str:
-        """Save where the run is; the path of the file, or nothing when it could not be written."""
+        """Save where the run is. Return the path of the file, or "" when it could not be written."""
         with one_at_a_time(self._workspace):
             saved = self._make_waypoint(reason)
             self.show(reason, saved=saved)
         return self._written(saved["path"])
 
     def hold(self, reason: str, text: str) -> str:
-        """The run stands still: its waypoint, and in the middle of a phase a holding pattern."""
+        """Write the waypoint of a run that stopped, and in the middle of a phase a holding pattern."""
         with one_at_a_time(self._workspace):
             stopped = self._budget.budget.state()["stopped"] if reason == STOPPED else None
             path, saved = stopped["waypoint"] if stopped else "", None
             if not path:
                 saved = self._make_waypoint(EMERGENCY if reason == STOPPED else reason)
                 path = saved["path"]
-            holding = self._holding(reason, text)
+            holding = self._make_holding(reason, text)
             self.show(reason, text, holding=holding, saved=saved, path=path)
         return self._written(path)
 
@@ -109,12 +109,12 @@ class Flight:
     ) -> None:
         """Write the transponder now, with a waypoint and a holding pattern where there are any."""
         self._shown, self._behind = time.monotonic(), False
-        board = self._board(reason, text, saved["path"] if saved else path)
+        board = self._make_board(reason, text, saved["path"] if saved else path)
         command = {"do": "show", "board": board, "holding": holding, "waypoint": saved}
         self._write(flight.stream_of(self._stream.place.id), command)
 
     def _write(self, stream: str, command: dict[str, Any]) -> None:
-        """Write a record and its files; say of each file that could not be written why, once."""
+        """Write a record and its files. Say once of each file that could not be written why."""
         outcome = self._stream.writer.execute(
             stream, command, actor=self._stream.actor, now=clock.now(), raise_removed=True
         )
@@ -126,7 +126,7 @@ class Flight:
                 self._unwritten[path] = reason
                 self._warn(f"{path} was not written: {reason}. The record is safe.")
 
-    def _board(self, reason: str, text: str, path: str) -> Board:
+    def _make_board(self, reason: str, text: str, path: str) -> Board:
         state, budget = self._stream.state, self._budget.budget.state()
         goes_on = not reason or reason in (PHASE_COMPLETE, ABANDONED)
         status = state["status"] if goes_on else "paused"
@@ -174,12 +174,14 @@ class Flight:
             thresholds=budget["limits"] or self._budget.budget.in_force().limits,
             acknowledgments=budget["acknowledgments"],
             resume=runs.resume_command(state),
-            taken=self._taken(reason, known["waypoint"]["path"] if known["waypoint"] else "", now),
+            taken=self._last_taken_name(
+                reason, known["waypoint"]["path"] if known["waypoint"] else "", now
+            ),
             now=now,
         )
 
-    def _taken(self, reason: str, own: str, now: int) -> str:
-        """The last name of this second that is taken: by this run, or by the file of another."""
+    def _last_taken_name(self, reason: str, own: str, now: int) -> str:
+        """The last waypoint name of this second that this run or another has taken."""
         taken, root = own, self._workspace.root
         while os.path.lexists(
             os.path.join(root, path := documents.path_of_waypoint(reason, now, taken))
@@ -187,8 +189,8 @@ class Flight:
             taken = path
         return taken
 
-    def _holding(self, reason: str, text: str) -> Holding | None:
-        """Only in the middle of a phase: at its beginning there is nothing to hold."""
+    def _make_holding(self, reason: str, text: str) -> Holding | None:
+        """The holding pattern; None at the beginning of a phase, where there is nothing to hold."""
         state = self._stream.state
         plan, place, phase = plan_at(state), position_of(state), phase_at(state)
         begun = phase is not None and any(
@@ -212,7 +214,7 @@ class Flight:
     # The logbook
 
     def summarize(self, id: str, facts: Mapping[str, Any]) -> None:
-        """A plan's section in the logbook of its phase, once; PILOT-79, AMB-PILOT-29."""
+        """Add a plan's section to the logbook of its phase, once; PILOT-79, AMB-PILOT-29."""
         state = self._stream.state
         plan = state["plans"][id]
         path = _logbook_of(plan["plan"])
@@ -227,7 +229,7 @@ class Flight:
 
 
 def refuse_outside(workspace: Workspace, plans: Iterable[Plan]) -> None:
-    """A folder that is a link out of the worktree is refused before anything runs, not after."""
+    """Refuse a folder that is a link out of the worktree, before anything runs."""
     for path in (flight.TRANSPONDER, f"{documents.WAYPOINTS}/any", *map(_logbook_of, plans)):
         target_of(workspace, path)
 

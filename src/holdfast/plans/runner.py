@@ -1,6 +1,6 @@
-"""The runner: drives a run to its end, and can be killed at any instant.
+"""The runner: it drives a run to its end, and can be killed at any instant.
 
-Nothing that matters is kept in memory: what may happen next is a pure function of the run's state, and
+Nothing that matters is only in memory: what may happen next is a pure function of the run's state, and
 the state is its records.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from holdfast.estop.stop import lifted_by
@@ -18,7 +19,8 @@ from holdfast.kernel.text import plural
 from holdfast.plans import runs, task_programs
 from holdfast.plans.checkpoints import Checkpoints
 from holdfast.plans.edits import PlanTexts
-from holdfast.plans.news import Halted, News
+from holdfast.plans.executors import Certificates
+from holdfast.plans.news import Attendant, Halted, News
 from holdfast.plans.rules.ready import has_failed, ready, waiting_gates
 from holdfast.plans.rules.run_model import (
     ALERT_WAITS,
@@ -35,7 +37,7 @@ from holdfast.plans.rules.run_model import (
 )
 from holdfast.plans.run_budget import RunBudget
 from holdfast.plans.run_files import Flight, refuse_outside
-from holdfast.plans.runs import RunStream, one_at_a_time, refuse_alive
+from holdfast.plans.runs import RunFolder, RunStream, one_at_a_time, refuse_alive
 from holdfast.plans.worktrees import NotGivenBack, Worktrees
 from holdfast.processes.identity import own
 from holdfast.processes.lease import Lease
@@ -44,12 +46,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from holdfast.budgets.rules.thresholds import Limits
+    from holdfast.kernel.workspace import Workspace
     from holdfast.kernel.writer import Writer
     from holdfast.plans.executors import Executor
-    from holdfast.plans.news import Attendant, Interrupts, Tell
+    from holdfast.plans.news import Interrupts, Tell
     from holdfast.plans.rules.ready import Act
     from holdfast.plans.rules.run_model import PlanRun, RunLife, RunState
-    from holdfast.plans.runs import RunFolder
     from holdfast.plans.task_programs import OnGoals
     from holdfast.processes.supervisor import Ended
 
@@ -59,40 +61,61 @@ HUMAN_VERIFY = "👤 Human-verify execution: Phase {phase}, Plan {plan}"
 AS_STOPPED = "ended by a stop"
 
 
+@dataclass(kw_only=True)
+class RunContext:
+    """Who runs plans, and who watches. With `before_exit`, Ctrl+C is handled: the first one ends the run
+    in good order, the second calls `before_exit` and exits at once. `alone`: no other code in this
+    process needs the log of Dask. `run` is the id, once there is one."""
+
+    writer: Writer
+    actor: str
+    tell: Tell = lambda *_: None
+    attendant: Attendant = field(default_factory=Attendant)
+    before_exit: Callable[[], None] | None = None
+    alone: bool = False
+    run: str = ""
+
+    @property
+    def workspace(self) -> Workspace:
+        return self.writer.workspace
+
+
+@dataclass(frozen=True, kw_only=True)
+class Execution:
+    """How a run is carried out. `on` is the scheduler of a cluster, or `local` [default: the setting
+    `plan.on`]. `edited` says which text counts of a plan file that was edited meanwhile. `on_goals` gets
+    each phase and its plans when they are done, and returns the goals that are not met."""
+
+    jobs: int | None = None
+    edited: str = ""
+    limits: Limits = field(default_factory=dict)
+    on: str | None = None
+    certificates: Certificates = field(default_factory=Certificates)
+    on_goals: OnGoals | None = None
+
+
 class Runner:
     """One life of one run."""
 
     def __init__(
-        self,
-        writer: Writer,
-        place: RunFolder,
-        executor: Executor,
-        *,
-        actor: str,
-        tell: Tell,
-        attendant: Attendant,
-        interrupts: Interrupts,
-        jobs: int | None = None,
-        limits: Limits | None = None,
-        edited: str = "",
-        on_goals: OnGoals | None = None,
+        self, context: RunContext, executor: Executor, execution: Execution, interrupts: Interrupts
     ) -> None:
-        self.workspace = writer.workspace
-        self.stream = RunStream(writer, place, actor=actor)
-        self.place = place
+        self.workspace = context.workspace
+        self.place = RunFolder(self.workspace, context.run)
+        self.stream = RunStream(context.writer, self.place, actor=context.actor)
         self.executor = executor
         self.settings = config.load(self.workspace, self.workspace.journal)
-        self.jobs = jobs or self.state["options"]["jobs"]
-        self.news = News(self.stream, tell)
-        self.budget = RunBudget(self.stream, limits or {})
+        self.jobs = execution.jobs or self.state["options"]["jobs"]
+        self.news = News(self.stream, context.tell)
+        self.budget = RunBudget(self.stream, execution.limits)
         self.flight = Flight(
             self.stream, self.budget, warn=lambda text: self.news.say("unwritten", text=text)
         )
         self.worktrees = Worktrees(self.stream)
-        self.texts = PlanTexts(self.stream, edited, attendant)
+        self.texts = PlanTexts(self.stream, execution.edited, context.attendant)
         self.checkpoints = Checkpoints(self.stream, self.news)
-        self.attendant = attendant
-        self.on_goals = on_goals
+        self.attendant = context.attendant
+        self.on_goals = execution.on_goals
         self.interrupts = interrupts
         # The starts that this runner made: mark, and whose it is.
         self._starts: dict[str, tuple[str, str]] = {}
@@ -105,7 +128,7 @@ class Runner:
         return self.stream.state
 
     def to_the_end(self) -> RunState:
-        """Run until there is nothing more to do, or nothing more that may be done. Halted says why."""
+        """Run until the run is done. Halted says why it stopped before."""
         what = f"The run {self.place.id}"
         lease = Lease(self.place.lease, what, f"`holdfast plan show {self.place.id}` shows it.")
         refuse_outside(self.workspace, (one["plan"] for one in self.state["plans"].values()))
@@ -113,11 +136,11 @@ class Runner:
             with one_at_a_time(self.workspace):
                 refuse_alive(self.workspace, runs.paths_of(self.state), but=self.place.id)
                 held.enter_context(lease)
-            left = self.executor.end_leftovers([mark for _, _, mark in self._at_work()])
+            left = self.executor.end_leftovers([mark for _, _, mark in self._find_running()])
             if left:
                 self.news.say("leftover", text=f"ended {left} processes of a killed run")
             self.place.write_lack("")
-            self.stream.live(_life(self.state, self.executor.address))
+            self.stream.live(_new_life(self.state, self.executor.address))
             self.news.say("life", text=f"runner {os.getpid()}, {self.jobs} jobs")
             try:
                 self._begin()
@@ -150,15 +173,15 @@ class Runner:
         self.texts.check_all()
         report = self.budget.check()
         self.news.budget(report)
-        self._obey(report["verdict"])
+        self._halt_if_stopped(report["verdict"])
         self.flight.show()
 
     def _round(self) -> bool:
-        """Do what may be done, and wait for what is at work; False at the end of the run."""
+        """Do what may be done, and wait for running programs. False at the end of the run."""
         self._refuse_if_interrupted()
         self._refuse_if_stopped()
         answered = self.checkpoints.take_answers()
-        acts = [] if self.budget.alerts else self._may_do()
+        acts = [] if self.budget.alerts else self._find_acts()
         for act in acts:
             try:
                 self._do(act)
@@ -171,7 +194,7 @@ class Runner:
         if self.executor.at_work:
             for ended in self.executor.wait(TICK_SECONDS, self.interrupts.descriptor):
                 self._accept(ended)
-            self._say_where()
+            self._report_places()
             self.flight.keep_current()
             self.news.tick(self.executor.last_line, self.budget.cost)
         elif not acts and not answered:
@@ -179,8 +202,9 @@ class Runner:
             self._stand_still()
         return True
 
-    def _may_do(self) -> list[Act]:
-        """After a worktree could not be given back nothing new begins, and what runs is let run."""
+    def _find_acts(self) -> list[Act]:
+        """What may be done now. After a worktree could not be given back, nothing new begins, and what
+        runs may end."""
         acts = ready(self.state, self.jobs)
         if not self._not_given_back:
             return acts
@@ -198,7 +222,7 @@ class Runner:
         does[act["do"]](act)
 
     def _start(self, act: Act) -> None:
-        """Write down that a task begins, and only then begin it."""
+        """Record that a task begins, and begin it only then."""
         self.texts.check(act["plan"])
         plan = self.state["plans"][act["plan"]]
         if not plan["began_at"]:
@@ -227,7 +251,7 @@ class Runner:
         self.news.say("start", plan=act["plan"], task=act["key"], text=task["name"])
 
     def _accept(self, ended: Ended) -> None:
-        """The end of a start: recorded once, and then the thresholds are looked at."""
+        """Record the end of a start, and check the thresholds."""
         if ended["mark"] in self.checkpoints.mending:
             self.checkpoints.accept_mend(ended)
             return
@@ -241,7 +265,7 @@ class Runner:
             "said": ended["last_line"],
             "on": ended.get("on", ""),
         }
-        why = _why(ended)
+        why = _explain_end(ended)
         if ended["lost"]:
             command |= {"do": "lose", "why": why}
         elif why:
@@ -263,8 +287,8 @@ class Runner:
             self.budget.add_error(f"{plan}#{key}", why)
         self._check()
 
-    def _say_where(self) -> None:
-        """On which machine a task is, once it is known; and why others do not begin."""
+    def _report_places(self) -> None:
+        """Report on which machine a task is, once it is known, and why others do not begin."""
         for mark, on in self.executor.placed():
             if mark in self._starts:
                 plan, key = self._starts[mark]
@@ -278,19 +302,20 @@ class Runner:
             self.news.say("waiting" if self._waits else "goes_on", text=self._waits)
 
     def _check(self) -> None:
-        """After every task: thresholds, triggers, and the state in its files; PILOT-58, PILOT-67."""
+        """After every task: check thresholds and triggers, and write the state to its files; PILOT-58,
+        PILOT-67."""
         report = self.budget.check()
         self.news.budget(report)
         self.flight.note_change()
-        self._obey(report["verdict"])
+        self._halt_if_stopped(report["verdict"])
 
-    def _obey(self, verdict: str) -> None:
+    def _halt_if_stopped(self, verdict: str) -> None:
         if verdict == "stop":
-            raise Halted(STOPPED, self._stop_words(), exit_code=7)
+            raise Halted(STOPPED, self._describe_stop(), exit_code=7)
 
     def _close(self, act: Act) -> None:
-        """A plan is done: its summary is written, what it left in the background is ended, and its work
-        tree is given back."""
+        """Close a plan that is done: end its programs in the background, give its worktree back, and
+        write its summary."""
         edit = self.texts.describe_late_edit(act["plan"])
         if edit:
             self.news.say("edited", plan=act["plan"], text=edit)
@@ -306,7 +331,7 @@ class Runner:
         self.news.say("closed", plan=act["plan"], text=left)
 
     def _verify(self, act: Act) -> None:
-        """The end of a phase: its waypoint, then its goals; PILOT-68."""
+        """At the end of a phase: save its waypoint, then verify its goals; PILOT-68."""
         saved = self.flight.save_waypoint(PHASE_COMPLETE)
         self.news.say("phase", phase=act["phase"], text=saved and f"Waypoint saved: {saved}")
         unmet = task_programs.unmet_goals(
@@ -323,7 +348,7 @@ class Runner:
     # Standing still
 
     def _stand_still(self) -> None:
-        """Nothing runs and nothing may begin: a person or another program has to act first."""
+        """Ask a person, or halt: nothing runs and nothing may begin."""
         state = self.state
         if self._not_given_back:
             raise Halted(ERROR, "; ".join(self._not_given_back.values()), exit_code=1)
@@ -346,7 +371,8 @@ class Runner:
             raise Halted(GATE_WAITS, ", ".join(gates), exit_code=8)
 
     def _mend_or_halt(self, plan: PlanRun) -> None:
-        """What a person found is given to the command that mends it; everything else ends here."""
+        """Start the program that mends what a person found. Everything else that failed halts the
+        run."""
         id = plan["plan"]["id"]
         for key, gate in plan["gates"].items():
             if gate["status"] != REFUSED:
@@ -364,7 +390,7 @@ class Runner:
         types = self.budget.alerts
         if not self.attendant.alerts(self.budget.budget, types, self.interrupts):
             raise Halted(ALERT_WAITS, ", ".join(types), exit_code=8)
-        self._obey(self.budget.check()["verdict"])
+        self._halt_if_stopped(self.budget.check()["verdict"])
 
     def _refuse_if_interrupted(self) -> None:
         if self.interrupts.count:
@@ -372,16 +398,16 @@ class Runner:
 
     def _refuse_if_stopped(self) -> None:
         if latch.read(self.workspace) is not None:
-            raise Halted(STOPPED, self._stop_words(), exit_code=7)
+            raise Halted(STOPPED, self._describe_stop(), exit_code=7)
 
-    def _stop_words(self) -> str:
+    def _describe_stop(self) -> str:
         held = latch.read(self.workspace)
         if held is None:
             return "Stopped"
         return f"{held['reason']}; a person lifts it with: {lifted_by(held)}"
 
-    def _say_what_ends(self, halted: Halted) -> None:
-        """Say which programs end: they may take seconds."""
+    def _report_ending(self, halted: Halted) -> None:
+        """Say which programs are being ended, because that may take seconds."""
         count = self.executor.alive
         if not count:
             return
@@ -392,8 +418,8 @@ class Runner:
             what += " left in the background; --wait keeps them while a person looks"
         self.news.say("ending", text=what)
 
-    def _at_work(self) -> list[tuple[str, str, str]]:
-        """The starts that have no end: plan, task and mark."""
+    def _find_running(self) -> list[tuple[str, str, str]]:
+        """The starts without an end: plan, task and mark."""
         return [
             (id, key, task["mark"])
             for id, plan in self.state["plans"].items()
@@ -402,9 +428,9 @@ class Runner:
         ]
 
     def _halt(self, halted: Halted) -> None:
-        """Leave nothing at work, and say where everything stands."""
-        running = self._at_work()
-        self._say_what_ends(halted)
+        """End everything that runs, and record where the run stopped."""
+        running = self._find_running()
+        self._report_ending(halted)
         self.executor.end()
         for id, key, mark in running:
             why = halted.text or AS_STOPPED
@@ -417,8 +443,8 @@ class Runner:
         self.news.say("paused", text=f"{halted.reason}: {halted.text}")
 
 
-def _why(ended: Ended) -> str:
-    """Why a start did not end well; empty when it did."""
+def _explain_end(ended: Ended) -> str:
+    """Why a start failed; empty when it ended well."""
     said = f": {ended['last_line']}" if ended["last_line"] else ""
     if ended["lost"]:
         return ended.get("why") or "its worker was killed"
@@ -431,7 +457,7 @@ def _why(ended: Ended) -> str:
     return f"{what}, {code}{said}"
 
 
-def _life(state: RunState, on: str) -> RunLife:
+def _new_life(state: RunState, on: str) -> RunLife:
     process, since = own()
     number = (state["life"]["number"] if state["life"] else 0) + 1
     host = os.uname().nodename

@@ -71,8 +71,8 @@ def unfinished(workspace: Workspace) -> list[RunState]:
 
 
 def find_run(workspace: Workspace, word: str) -> RunState:
-    """The run that an id or a unique beginning of one means; without a word the newest that is not
-    finished, else the newest."""
+    """The run with this id or this unique beginning of it [default: the newest unfinished one, else the
+    newest]."""
     runs = list(every(workspace))
     if not word:
         here = [state for state in runs if state["root"] == workspace.root]
@@ -97,8 +97,8 @@ def paths_of(state: RunState) -> list[str]:
 
 
 def find_gate_of_run(workspace: Workspace, name: str) -> str:
-    """The id of the gate that a run waits for, by NAME in `{{gate.NAME}}`; empty if there is not exactly
-    one."""
+    """The id of the gate called NAME in `{{gate.NAME}}` that a run waits for; empty if there is not
+    exactly one."""
     found = [
         gate["gate"]
         for state in unfinished(workspace)
@@ -112,8 +112,8 @@ def find_gate_of_run(workspace: Workspace, name: str) -> str:
 
 
 def unanswered_gates(workspace: Workspace, state: RunState) -> list[tuple[str, str]]:
-    """The gates that a run waits for and that no person has answered: plan and key. The run itself takes
-    an answer up when it goes on."""
+    """The gates that a run waits for and that no person has answered: plan and key. The run takes an
+    answer when it continues."""
     found = []
     for plan, key in waiting_gates(state):
         try:
@@ -139,7 +139,7 @@ def find_run_that_asked(workspace: Workspace, gate: str) -> RunState | None:
 
 
 def count(state: RunState) -> Count:
-    """How many tasks are done, of how many that are to be done."""
+    """How many tasks are done, and how many there are to do."""
     return {"done": state["done"], "total": state["total"]}
 
 
@@ -149,14 +149,14 @@ def count_of(plan: PlanRun) -> Count:
 
 
 def resume_command(state: RunState) -> str:
-    """What goes on with a run, where it was carried out."""
+    """The command that continues a run, on the cluster where it ran."""
     on = state["life"].get("on", "") if state["life"] else ""
     return f"holdfast plan resume {state['id']}" + (f" --on {on}" if on else "")
 
 
 class RunFolder:
-    """Where one run keeps what is no record, outside the work tree: its lease, its programs' notes and
-    their output."""
+    """The folder of a run outside the work tree, for what is no record: its lease, the notes about its
+    programs, and their output."""
 
     def __init__(self, workspace: Workspace, id: str) -> None:
         self.id = id
@@ -171,7 +171,8 @@ class RunFolder:
         return os.path.join(self.logs, os.path.basename(name))
 
     def write_lack(self, text: str) -> None:
-        """What the run's tasks wait for, for a person who looks while it runs; empty when nothing is lacking."""
+        """Write what the tasks wait for, for a person who looks at the run; empty when they wait for
+        nothing."""
         with suppress(OSError):  # said to the watcher, too; a full disk must not end the run
             if text:
                 with open(self._lack, "w", encoding="utf-8") as file:
@@ -187,7 +188,7 @@ class RunFolder:
 
 
 class RunStream:
-    """One life of a run. The next life takes the stream from this one."""
+    """The stream of a run during one life of its runner. The next life takes it over."""
 
     def __init__(self, writer: Writer, place: RunFolder, *, actor: str) -> None:
         self.writer = writer
@@ -197,14 +198,14 @@ class RunStream:
         self.state: RunState = read(writer.workspace, place.id)
 
     def live(self, life: RunLife) -> None:
-        """Begin a life: from here on, every earlier runner is refused."""
+        """Begin a life. From here on, every earlier runner is refused."""
         order = Order(self.place.stream, {"do": "live", "life": life}, grant=True)
         outcome = execute_now(self.writer, order, actor=self.actor)
         self.fence = outcome["fence"]
         self.state = read(self.writer.workspace, self.place.id)
 
     def execute(self, command: dict[str, Any]) -> Sequence[Record]:
-        """Write down what happened; the records. FenceLost when another runner has the run."""
+        """Record what happened, and return the records. FenceLost when another runner has the run."""
         outcome = self.writer.execute(
             self.place.stream,
             rules.RunnerCommand(command),
@@ -219,7 +220,8 @@ class RunStream:
 
 
 def execute_now(writer: Writer, order: Order, *, actor: str) -> Outcome:
-    """Now or not at all: left in the inbox, a run would begin long after the person asked for it."""
+    """Execute an order now or not at all: from the inbox, a run would begin long after the person asked
+    for it."""
     order.command = rules.RunnerCommand(order.command)  # type: ignore[arg-type]
     try:
         (outcome,) = commit(writer, [order], actor=actor, now=clock.now())
@@ -229,7 +231,7 @@ def execute_now(writer: Writer, order: Order, *, actor: str) -> Outcome:
 
 
 def away() -> StoreAway:
-    """A run is only begun and gone on with where every step of it can be recorded."""
+    """The error for a journal that cannot be written: a run needs a record of every step."""
     return StoreAway(
         "The journal cannot be written from here, so a run could not be resumed.",
         hint="Run it where the journal is writable.",
@@ -242,8 +244,8 @@ def away() -> StoreAway:
 
 @contextmanager
 def one_at_a_time(workspace: Workspace) -> Iterator[None]:
-    """Of two that begin the same plans at once, one finds the other's run; of two waypoints in one
-    second, the second finds the first."""
+    """Let one process at a time begin runs and save waypoints. So the second of two finds what the first
+    one made."""
     lock = WorkspaceLock(os.path.join(workspace.home, FOLDER))
     try:
         lock.acquire()
@@ -256,7 +258,7 @@ def one_at_a_time(workspace: Workspace) -> Iterator[None]:
 
 
 def refuse_alive(workspace: Workspace, paths: Collection[str], *, but: str = "") -> None:
-    """Two runs of one plan file would write over each other's work."""
+    """Refuse plan files that a live run has: two runs of one file would overwrite each other's work."""
     for state in unfinished(workspace):
         shared = [path for path in paths_of(state) if path in paths]
         if state["id"] == but or not shared:

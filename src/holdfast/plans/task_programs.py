@@ -1,4 +1,4 @@
-"""What a task comes to: its programs, what they read, and what they see around them."""
+"""The programs of a task, their input and their environment; and the goals of a phase."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ SECONDS = 600
 
 
 def answers_of(state: RunState, plan: str) -> dict[str, str]:
-    """What people answered, by the name of the gate. A name that an author gave is known in the whole
-    run, another one in its own plan."""
+    """The answers of people, by the name of the gate. A name that an author chose is known in the whole
+    run, another one only in its own plan."""
     found = {}
     for id, each in state["plans"].items():
         for task in each["plan"]["tasks"]:
@@ -57,8 +57,8 @@ def work_of(
     folder: str,
     settings: Mapping[str, Any],
 ) -> TaskWork:
-    """A task's programs. With `<run>` that and then `<verify>`, both as commands; without it the agent,
-    to which all of it is prose."""
+    """A task's programs: its `<run>` and then its `<verify>` as commands; without `<run>`, the agent,
+    which reads all of the task."""
     answers = answers_of(state, plan["id"])
     stages: list[Stage] = []
     if task["run"]:
@@ -94,7 +94,7 @@ def fix_of(
     folder: str,
     settings: Mapping[str, Any],
 ) -> TaskWork:
-    """The command that mends what a person found at a checkpoint; AMB-PILOT-17."""
+    """The program that mends what a person found at a checkpoint; AMB-PILOT-17."""
     gate, text = plan["gates"][key], plan["plan"]
     task = next(one for one in text["tasks"] if one["key"] == key)
     answers = answers_of(state, text["id"])
@@ -154,7 +154,7 @@ def prompt_of(plan: Plan, task: PlanTask, answers: Mapping[str, str]) -> str:
 
 
 def fix_prompt(plan: Plan, task: PlanTask, issues: str) -> str:
-    """What a person found at a checkpoint, for the command that mends it."""
+    """What a person found at a checkpoint, as input of the program that mends it."""
     assert task["gate"] is not None
     title = f"# Phase {plan['phase']}, Plan {plan['plan']}: issues at a checkpoint"
     return "\n".join(
@@ -185,7 +185,7 @@ def unmet_goals(
     ]
     command = str(settings["plan.goals"]).strip()
     if command:
-        found += _asked(state["root"], command, phase, plans)
+        found += _ask_command(state["root"], command, phase, plans)
     if on_goals is not None:
         found += on_goals(phase, plans)
     return found[:MOST]
@@ -200,8 +200,9 @@ def _artifacts(plan: Plan) -> Iterator[str]:
             yield path.strip()
 
 
-def _asked(root: str, command: str, phase: str, plans: list[Plan]) -> Iterator[str]:
-    """Each line that the command prints is a goal that is not met; so is its own failure."""
+def _ask_command(root: str, command: str, phase: str, plans: list[Plan]) -> Iterator[str]:
+    """Run the command of `plan.goals`: each line that it prints is an unmet goal, and so is its
+    failure."""
     given = json.dumps({"phase": phase, "plans": {one["id"]: one["must_haves"] for one in plans}})
     try:
         done = subprocess.run(

@@ -36,15 +36,14 @@ RETURNED = ".returned"
 
 
 class NotGivenBack(Halted):
-    """The work of one plan cannot be brought together with that of the others, or not be gone on with.
-    It is kept, and the others are let end."""
+    """The work of one plan cannot be merged or continued. It is kept, and the other plans may end."""
 
     def __init__(self, text: str) -> None:
         super().__init__(ERROR, text, exit_code=1)
 
 
 class Worktrees:
-    """The worktrees of one run; without `--worktrees`, every plan is at work in the run's own."""
+    """The worktrees of one run. Without `--worktrees`, every plan works in the run's own."""
 
     def __init__(self, stream: RunStream) -> None:
         self._stream = stream
@@ -53,7 +52,7 @@ class Worktrees:
         self.branch = f"holdfast/{self._run}"
 
     def folder_of(self, plan: str) -> str:
-        """Where a plan's tasks run; made if it is not there yet."""
+        """The folder in which a plan's tasks run. It is made if it does not exist."""
         state = self._stream.state
         if not state["options"]["worktrees"]:
             return state["root"]
@@ -67,7 +66,7 @@ class Worktrees:
 
     @contextmanager
     def _blame(self, plan: str) -> Iterator[None]:
-        """Say of a failure whose it is, and where the work is."""
+        """Add the plan and its worktree to an error."""
         try:
             yield
         except (HoldfastError, OSError) as error:
@@ -75,7 +74,8 @@ class Worktrees:
             raise NotGivenBack(f"{plan}: {what} (its worktree: {self.path_of(plan)})") from error
 
     def _refuse_gone(self, plan: PlanRun, path: str) -> None:
-        """Begun anew, a worktree would be without what its tasks did and did not commit."""
+        """Refuse a worktree that is gone after tasks of the plan are done: a new one would lack what was
+        not committed."""
         if any(task["status"] == DONE for task in plan["tasks"].values()):
             own = self._branch_of(plan["plan"]["id"])
             raise HoldfastError(
@@ -87,7 +87,7 @@ class Worktrees:
         return os.path.join(self._workspace.tool_folder, FOLDER, self._run, slug(plan))
 
     def list_kept(self) -> list[str]:
-        """The worktrees that are there."""
+        """The worktrees that exist."""
         state = self._stream.state
         if not state["options"].get("worktrees"):
             return []
@@ -108,7 +108,7 @@ class Worktrees:
         return f"{self.branch}-{slug(plan)}"
 
     def _base(self) -> str:
-        """The branch on which the run's work comes together; it begins at what is checked out."""
+        """The branch for the run's work. It begins at what is checked out."""
         if not self._commit_of(self.branch):
             commit = self._commit_of("HEAD")
             if not commit:
@@ -117,8 +117,8 @@ class Worktrees:
         return self.branch
 
     def give_back(self, plan: str) -> dict[str, Any]:
-        """Commit what a plan left uncommitted, bring its work together with the others', and remove its
-        worktree. Each step can be repeated after a crash."""
+        """Commit what a plan left uncommitted, merge its work, and remove its worktree. Each step can be
+        repeated after a crash."""
         if not self._stream.state["options"]["worktrees"]:
             return {}
         with self._blame(plan):
@@ -153,7 +153,7 @@ class Worktrees:
             os.unlink(path + RETURNED)
 
     def forget_return(self, plan: str) -> None:
-        """The plan is closed in the journal: the note about its worktree has done its work."""
+        """Remove the note about a returned worktree, after the plan is closed in the journal."""
         with suppress(OSError):
             os.unlink(self.path_of(plan) + RETURNED)
 
@@ -189,7 +189,7 @@ class Worktrees:
                 )
 
     def has_file(self, path: str) -> bool:
-        """Whether a file is part of what the run made."""
+        """Whether a file is part of the result of the run."""
         state = self._stream.state
         if not state["options"]["worktrees"]:
             return os.path.exists(os.path.join(state["root"], path))
@@ -231,12 +231,12 @@ def refuse_without_git(workspace: Workspace) -> None:
 
 
 def _is_there(path: str) -> bool:
-    """Without its `.git`, git would be at work in the repository around it."""
+    """Whether a worktree exists. Without its `.git`, git would work in the repository around it."""
     return os.path.exists(os.path.join(path, ".git"))
 
 
 def slug(plan: str) -> str:
-    """A name for a folder and a branch; another for every plan."""
+    """A name for a folder and a branch. Every plan has another."""
     plain = re.sub(r"[^A-Za-z0-9_]", "-", plan)
     if plain == plan.replace("/", "-", 1) and len(plain) <= 40:
         return plain

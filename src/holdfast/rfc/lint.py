@@ -98,7 +98,9 @@ def lint_checkpoint(text: str, path: str, *, id: str = "", lenient: bool = False
     read = Parsed(text)
     found = _Remarks(path)
     for problem in read.problems:
-        found.add(problem["line"], problem["message"], "warning" if problem["own"] else "error")
+        found.add(
+            problem["line"], problem["message"], "warning" if problem["level"] == "own" else "error"
+        )
     if id and read.id and read.id != id:
         found.add(1, f"the title names {read.id:.60}, the folder {id}")
     for key in read.spans:

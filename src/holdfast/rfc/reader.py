@@ -28,6 +28,7 @@ from holdfast.rfc.rules.model import (
     CHECKPOINT_FILE,
     EVIDENCE_FILE,
     FOLDER,
+    NO_ARTIFACTS,
     RFC_FILE,
     STATE_FILE,
     is_active,
@@ -200,7 +201,7 @@ class Reader:
 
     def artifacts(self, id: str) -> tuple[Artifacts, list[str]]:
         """The current rfc.md and evidence.json, and which of them cannot be read."""
-        found: Artifacts = {"rfc": "", "evidence": -1, "evidence_digest": ""}
+        found: Artifacts = {**NO_ARTIFACTS}
         warnings: list[str] = []
         try:
             found["rfc"] = digest(self.file(id, RFC_FILE)).hex()[:HASH_LENGTH]

@@ -299,11 +299,12 @@ def _check_versions(reader: Reader, id: str) -> None:
     """
     if all(reader.is_unchanged(path_of(id, name)) for name in VIEWS):
         return
-    state, file = _state_version(reader, id), _checkpoint_version(reader, id)
-    if state is None or file is None or not state_file.is_apart(file, state):
+    versions = _read_versions(reader, id)
+    if versions is None or not state_file.is_apart(*versions):
         return
-    if _state_version(reader, id) != state:
+    if _read_versions(reader, id) != versions:
         return  # another process is writing both files now
+    file, state = versions
     raise HoldfastError(
         f"checkpoint.md says version {file}, state.json version {state}: "
         "they are not of one write. Nothing was written.",
@@ -313,17 +314,13 @@ def _check_versions(reader: Reader, id: str) -> None:
     )
 
 
-def _state_version(reader: Reader, id: str) -> int | None:
+def _read_versions(reader: Reader, id: str) -> tuple[int, int] | None:
+    """The versions of checkpoint.md and state.json; None if one of them has none."""
     try:
+        read = Parsed(reader.view(id, CHECKPOINT_FILE))
         fields = state_file.read(reader.view(id, STATE_FILE))
     except (FileNotFoundError, Unreadable, ValueError):
         return None
-    return version_of(fields) if "checkpoint_version" in fields else None
-
-
-def _checkpoint_version(reader: Reader, id: str) -> int | None:
-    try:
-        read = Parsed(reader.view(id, CHECKPOINT_FILE))
-    except (FileNotFoundError, Unreadable):
+    if read.fatal or read.id != id or "checkpoint_version" not in fields:
         return None
-    return None if read.fatal or read.id != id else read.version
+    return read.version, version_of(fields)

@@ -17,8 +17,8 @@ from holdfast.kernel import config
 from holdfast.kernel.errors import HoldfastError
 from holdfast.plans.cluster.link import Link
 from holdfast.plans.executors import Certificates, executor_of
-from holdfast.plans.news import Attendant, Interrupts
-from holdfast.plans.runner import Runner
+from holdfast.plans.news import Interrupts
+from holdfast.plans.runner import Execution, Runner
 from holdfast.plans.runs import RunFolder
 from tests.plans.world import World, wait_for
 
@@ -131,15 +131,9 @@ class ClusterWorld(World):
     def runner(self, *, attendant: Any = None, **options: Any) -> Runner:
         place = RunFolder(self.workspace, self.id)
         settings = config.load(self.workspace, self.workspace.journal)
-        return Runner(
-            *(self.writer, place),
-            executor_of(self.link, self.writer, place, self.state(), settings),
-            actor="tester",
-            tell=lambda event, *_: self.events.append(event) if event["event"] != "tick" else None,
-            attendant=attendant or Attendant(),
-            interrupts=options.pop("interrupts", None) or Interrupts(),
-            **options,
-        )
+        executor = executor_of(self.link, self.writer, place, self.state(), settings)
+        interrupts = options.pop("interrupts", None) or Interrupts()
+        return Runner(self.context(attendant), executor, Execution(**options), interrupts)
 
     def wait_for_workers(self, count: int) -> None:
         wait_for(lambda: len(self.link.workers() or ()) == count)

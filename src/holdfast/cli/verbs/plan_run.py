@@ -22,10 +22,7 @@ from holdfast.kernel.text import plural
 from holdfast.plans import runs
 from holdfast.plans.executors import Certificates
 from holdfast.plans.operations import (
-    AbandonRequest,
-    Execution,
     PlanResumeRequest,
-    RunContext,
     RunOutcome,
     RunRequest,
     abandon,
@@ -36,6 +33,7 @@ from holdfast.plans.operations import (
 from holdfast.plans.rules import waves
 from holdfast.plans.rules.model import kind_of
 from holdfast.plans.rules.ready import waiting_gates
+from holdfast.plans.runner import Execution, RunContext
 
 if TYPE_CHECKING:
     from holdfast.budgets.acknowledge import Reset
@@ -383,7 +381,7 @@ def abandon_command(call: Call, id: str, reason: str) -> Reply:
     Withdraws its open gates, so that its plans can run again. Keeps its records, results and worktrees.
     """
     context = RunContext(writer=call.writer, actor=call.actor)
-    done = abandon(context, AbandonRequest(run=id, reason=reason))
+    done = abandon(context, id, reason=reason)
     state = done["state"]
     data = {
         "run": state["id"],

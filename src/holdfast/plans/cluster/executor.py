@@ -96,7 +96,7 @@ class ClusterExecutor:
 
     @property
     def waits(self) -> str:
-        """Why nothing moves, in words."""
+        """What the starts wait for; empty if they wait for nothing."""
         if self._away_since:
             since = time.strftime("%H:%M:%S UTC", time.gmtime(self._away_since))
             return f"waiting for the scheduler at {self._link.address} since {since}"
@@ -109,7 +109,7 @@ class ClusterExecutor:
             "version": __version__,
             "run": self._place.id,
             "runner": self._runner,
-            "work": {**work, "environment": _own(work["environment"])},
+            "work": {**work, "environment": _task_environment(work["environment"])},
             "shared": self._shared(),
             "source": None,
         }
@@ -124,36 +124,36 @@ class ClusterExecutor:
         self._send(started)
 
     def _send(self, started: _Start) -> None:
-        """Now, or when the scheduler is back."""
+        """Send a start now, or when the scheduler is back."""
         started.is_sent = self._link.submit(started.order)
 
     def wait(self, seconds: float, *others: int) -> list[Ended]:
-        self._keep_in_touch()
+        self._reconnect()
         select.select(
             [self._link.wake_descriptor, *others], [], [], 0.0 if self._ended else seconds
         )
         for mark, answer in self._link.take_ends():
-            self._take(mark, answer)
+            self._accept(mark, answer)
         self._follow()
         ended, self._ended = self._ended, []
         return ended
 
-    def _take(self, mark: str, answer: WorkAnswer | BaseException) -> None:
+    def _accept(self, mark: str, answer: WorkAnswer | BaseException) -> None:
         started = self._starts.get(mark)
         if isinstance(answer, BaseException):
             if started is not None:
-                self._end(self._failed(mark, answer))
+                self._end(self._explain_failure(mark, answer))
             return
         if answer["ended"]["left"]:
             self._left.add(mark)
         ended: Ended = {**answer["ended"], "on": answer["on"]}
         if started is not None:
             self._keep_log(started.order, answer)
-            ended = self._brought(started.order, answer, ended)
+            ended = self._bring_back(started.order, answer, ended)
         self._end(ended)
 
-    def _failed(self, mark: str, error: BaseException) -> Ended:
-        """What Dask itself says of a start that did not come back."""
+    def _explain_failure(self, mark: str, error: BaseException) -> Ended:
+        """The end of a start that Dask reports as failed."""
         name, text = type(error).__name__, " ".join(str(error).split())[:300]
         why = ""
         if name == "KilledWorker":
@@ -170,8 +170,8 @@ class ClusterExecutor:
     def _went_away(self) -> str:
         return f"the scheduler at {self._link.address} went away"
 
-    def _brought(self, order: WorkOrder, answer: WorkAnswer, ended: Ended) -> Ended:
-        """The end of a start, once what it made is here."""
+    def _bring_back(self, order: WorkOrder, answer: WorkAnswer, ended: Ended) -> Ended:
+        """The end of a start, after its work has been brought to this machine."""
         mark, on = ended["mark"], answer["on"]
         if answer["unfit"]:
             self._is_apart = self._is_apart or answer["apart"]
@@ -188,7 +188,8 @@ class ClusterExecutor:
         return ended
 
     def _keep_log(self, order: WorkOrder, answer: WorkAnswer) -> None:
-        """What a task said on another disk, redacted by the rules of this one."""
+        """Write the output of a task on another disk to the run's log, redacted by the rules of this
+        machine."""
         if answer["log"] is None:
             return
         log = order["work"]["log"]
@@ -218,7 +219,7 @@ class ClusterExecutor:
         return placed
 
     def _follow(self) -> None:
-        """What workers told us of starts that go on; and why others do not begin."""
+        """Take the reports of workers about starts that go on, and find out why others do not begin."""
         for told in self._link.take_reports():
             started = self._starts.get(told["mark"])
             if started is None or told["run"] != self._place.id:
@@ -236,10 +237,10 @@ class ClusterExecutor:
             for one in self._starts.values()
             if not one.on and now - one.since > LOOK_SECONDS * 2
         ]
-        self._lack = _lack(unplaced, self._link) if unplaced else ""
+        self._lack = _find_lack(unplaced, self._link) if unplaced else ""
 
-    def _keep_in_touch(self) -> None:
-        """A scheduler that went away takes its starts with it; the others wait until it is back."""
+    def _reconnect(self) -> None:
+        """Send what waits, or connect again. A scheduler that went away loses the starts that it had."""
         if self._link.is_open:
             for started in self._starts.values():
                 if not started.is_sent:
@@ -271,7 +272,8 @@ class ClusterExecutor:
             self._left.discard(mark)
 
     def end(self, *, now: bool = False) -> list[Ended]:
-        """End everything, here and there. Out of reach, workers end it without us."""
+        """End everything here and on the workers. Workers that cannot be reached end it by
+        themselves."""
         sent = [mark for mark, one in self._starts.items() if one.is_sent]
         self._end_there([*sent, *self._left], now=now)
         self._starts.clear()
@@ -291,13 +293,13 @@ class ClusterExecutor:
         self._link.cancel(self._place.id, marks)
         while (left := deadline - time.monotonic()) > 0:
             answered = self._link.run(worker.alive, list(marks), seconds=left)
-            if answered is not None and not _lists(answered):
+            if answered is not None and not _join_lists(answered):
                 return
             time.sleep(POLL_SECONDS)
 
     def end_leftovers(self, marks: Sequence[str]) -> int:
-        """Make sure that nothing of an earlier runner is at work, that the workers can carry out what is
-        sent to them, and that it reaches them."""
+        """End what an earlier runner left at work. Check before that that the workers can read what is
+        sent and that it reaches them."""
         self._link.refuse_unfit()
         shared = self._shared()
         os.makedirs(self._place.own, 0o700, exist_ok=True)
@@ -308,7 +310,7 @@ class ClusterExecutor:
         refuse_unreachable(self._courier, apart, self._folder)
         self._is_apart = bool(apart)
         self._link.cancel(self._place.id, marks)
-        left = _lists(self._link.run(worker.end_others, self._place.id, self._runner) or {})
+        left = _join_lists(self._link.run(worker.end_others, self._place.id, self._runner) or {})
         self._end_there(left, now=True)
         # The earlier runner may have been one of this machine.
         return len(left) + len(end_leftovers(self._place.jobs))
@@ -317,19 +319,19 @@ class ClusterExecutor:
         return {"path": os.path.join(self._place.own, "disk"), "text": self._runner}
 
 
-def _lists(answered: Mapping[str, object]) -> list[str]:
-    """All that workers named, together; one that failed named nothing."""
+def _join_lists(answered: Mapping[str, object]) -> list[str]:
+    """The marks in the answers of all workers. A worker that failed gave none."""
     return [mark for one in answered.values() if isinstance(one, list) for mark in one]
 
 
-def _own(environment: Mapping[str, str]) -> dict[str, str]:
-    """What a task's program sees that the runner does not: the rest is the worker's own. A machine's
-    folders would be wrong elsewhere, and the runner's secrets stay with the runner."""
+def _task_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables that the task adds to the runner's. A worker keeps its own for the rest: folders
+    differ between machines, and the runner's secrets stay with the runner."""
     return {name: value for name, value in environment.items() if os.environ.get(name) != value}
 
 
-def _lack(starts: Sequence[_Start], link: Link) -> str:
-    """What keeps these from beginning, as far as it is the cluster's lack."""
+def _find_lack(starts: Sequence[_Start], link: Link) -> str:
+    """What the cluster lacks so that these starts can begin; empty if it lacks nothing."""
     workers = link.workers()
     if workers is None:
         return f"waiting for the scheduler at {link.address}, which does not answer"

@@ -1,4 +1,4 @@
-"""The connection to a scheduler: opened, looked after, and opened again when it broke."""
+"""The connection to a scheduler: opened, watched, and opened again after it broke."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ class Link:
 
     @property
     def is_open(self) -> bool:
-        """Whether it is the connection that was made: Dask's client makes a new one by itself, to which
-        nothing of ours was ever sent."""
+        """Whether the connection is the one that `open` made. Dask's client connects again by itself,
+        and a new connection knows none of our starts."""
         client = self._client
         return (
             client is not None
@@ -62,7 +62,7 @@ class Link:
         )
 
     def open(self) -> None:
-        """Connect; refused when there is no scheduler, or workers cannot carry out what we send."""
+        """Connect. Refused when no scheduler answers."""
         self.drop()
         try:
             # Dask tries again for all of its time; a closed port is known at once.
@@ -96,8 +96,9 @@ class Link:
         )
 
     def refuse_unfit(self) -> None:
-        """Before the first task: the scheduler and every worker have this holdfast, since Dask reads what
-        is sent on both. Asked with what Python itself has. A worker that is gone is passed over."""
+        """Check before the first task that the scheduler and every worker have this version of holdfast,
+        because both unpickle what is sent. The question itself needs only the standard library. A worker
+        that is gone is ignored."""
         found = {"the scheduler": self._version_there(), **(self.run(*ASKED) or {})}
         unfit = []
         for who, version in found.items():
@@ -113,7 +114,7 @@ class Link:
             )
 
     def _version_there(self) -> object:
-        """What the scheduler has, or the error that it has none."""
+        """The version that the scheduler has, or the error of its import."""
         client = self._client
         try:
             return client.sync(client._run_on_scheduler, *ASKED, callback_timeout=ANSWER_SECONDS)
@@ -125,8 +126,8 @@ class Link:
     # Starts
 
     def submit(self, order: WorkOrder) -> bool:
-        """Send one start; whether there was a scheduler to send it to. Dask may run it twice; that it counts
-        once is not its task."""
+        """Send one start. Return whether there was a scheduler to send it to. Dask may run it twice; the
+        run's stream counts it once."""
         client = self._client
         if not self.is_open:
             return False
@@ -160,7 +161,7 @@ class Link:
             os.write(self._wake_writer, b"!")
 
     def take_ends(self) -> list[tuple[str, WorkAnswer | BaseException]]:
-        """The ends that came in since we last asked."""
+        """The ends that came in since the last call."""
         with suppress(BlockingIOError):
             os.read(self.wake_descriptor, 4096)
         found = []
@@ -171,7 +172,7 @@ class Link:
         return found
 
     def take_reports(self) -> list[Mapping[str, str]]:
-        """What workers said of starts that go on."""
+        """What workers reported of starts that go on, since the last call."""
         found = []
         while self._told:
             found.append(self._told.popleft())
@@ -183,21 +184,21 @@ class Link:
             self._told.append(message)
 
     def cancel(self, run: str, marks: Sequence[str]) -> None:
-        """Let the scheduler forget these starts, also those that another client wants."""
+        """Make the scheduler forget these starts, even if another client waits for them."""
         if not marks or not self.is_open:
             return
         futures = [
             self._futures.pop(mark, None) or Future(key_of(run, mark), self._client)
             for mark in marks
         ]
-        self._quietly(lambda: self._client.cancel(futures, force=True))
+        self._ask(lambda: self._client.cancel(futures, force=True))
 
     # Workers
 
     def workers(self) -> list[Worker] | None:
-        """Who is connected to the scheduler; None when it does not answer."""
+        """The workers that are connected to the scheduler; None when it does not answer."""
         client = self._client
-        found = self._quietly(
+        found = self._ask(
             lambda: client.sync(
                 client.scheduler.identity, n_workers=-1, callback_timeout=LOOK_SECONDS
             )
@@ -218,20 +219,20 @@ class Link:
     def run(
         self, function: Callable[..., Any], *words: Any, seconds: float = ANSWER_SECONDS
     ) -> dict[str, Any] | None:
-        """Call a function on every worker, beside its tasks; what each answered, or its error. None when
-        one of them did not answer in time."""
+        """Call a function on every worker, beside its tasks. Return the answer or the error of each;
+        None when one did not answer in time."""
         client = self._client
         if not self.is_open:
             return None
-        answered: dict[str, Any] | None = self._quietly(
+        answered: dict[str, Any] | None = self._ask(
             lambda: client.sync(
                 client._run, function, *words, on_error="return", callback_timeout=seconds
             )
         )
         return answered
 
-    def _quietly(self, call: Callable[[], Any]) -> Any:
-        """What the scheduler answers; nothing when it is away, which the next look will find."""
+    def _ask(self, call: Callable[[], Any]) -> Any:
+        """The answer of the scheduler; None when it is away, which `is_open` tells later."""
         try:
             return call()
         except (OSError, TimeoutError, ValueError, AttributeError):
@@ -240,7 +241,7 @@ class Link:
     # The end of a connection
 
     def drop(self) -> list[str]:
-        """Forget a broken connection; the starts that are lost with it."""
+        """Forget a broken connection. Return the starts that are lost with it."""
         lost = list(self._futures)
         self._futures.clear()
         client, self._client = self._client, None
@@ -285,7 +286,7 @@ def _security(address: str, certificates: Certificates) -> Any:
 
 
 def silence_dask() -> None:
-    """For our own program only: Dask reports every broken connection, and so do we."""
+    """Switch off the log of Dask in our own program, which reports broken connections itself."""
     for name in ("distributed", *(f"distributed.{one}" for one in NOISY), "tornado.application"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     logging.getLogger("asyncio").setLevel(logging.CRITICAL + 1)

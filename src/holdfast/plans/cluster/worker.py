@@ -1,5 +1,5 @@
-"""A worker's side: functions that Dask calls on it, by their names, with plain data; and the work tree of a
-plan, which comes and goes by git."""
+"""The worker's side: functions that Dask calls with plain data, and the work tree of a plan, which is
+fetched and pushed by git."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ _runners: dict[str, str] = {}
 
 
 class SharedFiles(TypedDict):
-    """A file beside the run, and what is in it: a worker that reads the same content sees the same disk."""
+    """A file of the run and its content. A worker that reads the same content sees the same disk."""
 
     path: str
     text: str
 
 
 class WorkSource(TypedDict):
-    """Where a plan's work tree comes from by git: the repository, the ref to begin with, the commit
-    that it stands at, the ref for what the task makes, and the run's folder below the top."""
+    """Where a plan's work tree comes from: the repository, the ref and commit to begin with, the ref for
+    the result, and the run's folder below the top."""
 
     remote: str
     ref: str
@@ -64,7 +64,7 @@ class WorkSource(TypedDict):
 
 
 class WorkOrder(TypedDict):
-    """One start of one task, for the worker that gets it. The log of its work is a file on a shared disk."""
+    """One start of one task, for a worker. The log in `work` is used on a shared disk."""
 
     version: str
     run: str
@@ -75,8 +75,8 @@ class WorkOrder(TypedDict):
 
 
 class WorkAnswer(TypedDict):
-    """How a start ended, where it was, the end of what it said, and the commit that it made. `apart`:
-    the worker does not see the run's disk. `unfit`: it could not be tried there."""
+    """How a start ended, on which worker, the end of its output, and its commit. `apart`: the worker
+    does not see the run's disk. `unfit`: why the worker could not try it."""
 
     ended: Ended
     on: str
@@ -106,12 +106,12 @@ LOG_BYTES = 256 * 1024
 
 
 def key_of(run: str, mark: str) -> str:
-    """What Dask calls a start: all of a run begin alike."""
+    """The key of a start in Dask."""
     return f"holdfast-{run}-{mark}"
 
 
 def mark_of(key: str) -> str:
-    """The mark in a key of ours; empty for the key of another program."""
+    """The mark in one of our keys; empty for other keys."""
     return key.rpartition("-")[2] if key.startswith("holdfast-") else ""
 
 
@@ -125,7 +125,7 @@ class Tree:
         self._path = os.path.join(own, TREES, name.replace("/", "-"))
 
     def __enter__(self) -> str:
-        """Fetch it; the folder to work in."""
+        """Fetch the tree. Return the folder to work in."""
         with _lock:
             if self._path in _in_use:  # a start that was given up has not let go of it yet
                 self._path += "-" + self._source["result"].rpartition("/")[2]
@@ -159,7 +159,7 @@ class Tree:
         user_git(self._repository, *words, self._path, source["commit"])
 
     def give_back(self) -> str:
-        """Commit what was left uncommitted, and push it; the commit."""
+        """Commit what was left uncommitted, and push it. Return the commit."""
         source = self._source
         commit_rest(self._path, source["plan"], source["run"])
         commit = git(self._path, "rev-parse", "HEAD").decode().strip()
@@ -177,7 +177,7 @@ def forget(own: str, run: str) -> None:
 
 
 class EndListener(WorkerPlugin):  # type: ignore[misc]
-    """Hears of tasks that the runner gave up, and of the worker's end."""
+    """Ends programs when the runner cancels their task, and when the worker ends."""
 
     name = OWN
 
@@ -193,7 +193,7 @@ class EndListener(WorkerPlugin):  # type: ignore[misc]
 
 
 def carry_out(order: WorkOrder) -> WorkAnswer:
-    """One start of one task, to its end. Whatever goes wrong here is said in the answer."""
+    """Run one start of one task to its end. The answer says what went wrong."""
     worker: Any = get_worker()
     answer: WorkAnswer = {
         "ended": ended_of(order["work"]["mark"], NOT_STARTED, ""),
@@ -271,13 +271,14 @@ def is_shared(shared: SharedFiles, folder: str = "") -> bool:
 
 
 def end_starts(marks: Sequence[str], now: bool) -> None:
-    """End these programs: asked first, or at once."""
+    """End these programs: first ask them, or kill them at once."""
     for programs in list(_programs.values()):
         programs.end(marks, now=now)
 
 
 def end_others(run: str, runner: str) -> list[str]:
-    """End what another runner of this run left at work, and let it start nothing more here; the marks."""
+    """End what another runner of this run has at work here, and let it start nothing more. Return the
+    marks that are still alive."""
     _runners[run] = runner
     marks = [mark for mark, (of, by) in _starts.items() if of == run and by != runner]
     end_starts(marks, True)
@@ -285,13 +286,13 @@ def end_others(run: str, runner: str) -> list[str]:
 
 
 async def forget_trees(run: str, dask_worker: Any) -> None:
-    """Remove what a run has on this worker's disk."""
+    """Remove the work trees of a run from this worker's disk."""
     own = os.path.join(dask_worker.local_directory, OWN)
     await asyncio.to_thread(forget, own, run)
 
 
 def alive(marks: Sequence[str]) -> list[str]:
-    """Those of which something is left here."""
+    """The marks of which a process is left here."""
     found: set[str] = set().union(*(one.alive for one in list(_programs.values())))
     return [mark for mark in marks if mark in found]
 
@@ -306,7 +307,7 @@ def _programs_of(worker: Any) -> ProgramsApart:
 
 
 def _name(worker: Any) -> str:
-    """What people call it: the name that they gave it, else its machine and port."""
+    """The name that a person gave the worker, else its machine and port."""
     machine = socket.gethostname()
     if str(worker.name) != worker.address:
         return f"{worker.name}@{machine}"
@@ -314,7 +315,7 @@ def _name(worker: Any) -> str:
 
 
 def _end_of(log: str) -> tuple[str, int]:
-    """The end of what a program said, and how much stands before it."""
+    """The end of a log, and how many bytes come before it. The log is removed."""
     try:
         with open(log, "rb") as file:
             size = os.fstat(file.fileno()).st_size

@@ -52,8 +52,8 @@ def read(text: str, path: str) -> Plan:
 
 
 def digest(text: str) -> str:
-    """By which an edit is noticed; how the lines end does not matter."""
-    return hashlib.sha256(_unified(text).encode("utf-8", "replace")).hexdigest()
+    """The hash by which an edit is noticed. It does not depend on the kind of line ends."""
+    return hashlib.sha256(_unify_lines(text).encode("utf-8", "replace")).hexdigest()
 
 
 def where(finding: PlanFinding) -> str:
@@ -61,21 +61,21 @@ def where(finding: PlanFinding) -> str:
 
 
 def examine(text: str, path: str) -> Document:
-    """What a file says, and all that is wrong with it by itself."""
-    return _Reader(_unified(text), path).document()
+    """What a file says, and all problems of the file itself."""
+    return _Reader(_unify_lines(text), path).document()
 
 
 def unreadable(
     path: str, code: str, what: str, instead: str = "", place: Place = (1, 1)
 ) -> Document:
-    """The document of a file whose text could not be had."""
+    """The document of a file that could not be read."""
     reader = _Reader("", path)
     reader.tell(place, code, what, instead)
     return reader.result(None)
 
 
-def _unified(text: str) -> str:
-    """One kind of line end, and no byte order mark."""
+def _unify_lines(text: str) -> str:
+    """The text with `LF` as line end and without a byte order mark."""
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -156,16 +156,15 @@ class _Reader:
     def _plan(self) -> Plan | None:
         for name, field in self.fields.items():
             if name not in FIELDS and not name.startswith(OWN):
-                self.tell(
-                    field.place, "UNKNOWN_FIELD", f"there is no field {name!r:.60}", _close(name)
-                )
+                instead = f"{nearest(name, FIELDS)} A field of your own begins with {OWN}"
+                self.tell(field.place, "UNKNOWN_FIELD", f"there is no field {name!r:.60}", instead)
         phase, plan = self._id("phase"), self._id("plan")
         wave, autonomous = self._wave(), self._truth("autonomous")
         depends_on, files = self._texts("depends_on"), self._texts("files_modified")
         traits = {name: value for name in model.TRAITS if (value := self._truth(name)) is not None}
         read = tasks.read_tasks(self.xml, self._tell_task)
         checkpoint = self.fields.get("checkpoint")
-        pause = tasks.read_pauses(checkpoint, read, self.broken, self.tell) if checkpoint else None
+        pause = tasks.read_pause(checkpoint, read, self.broken, self.tell) if checkpoint else None
         promised = self.fields.get("must_haves")
         haves = (
             frontmatter.read_must_haves(promised, OWN, self.tell)
@@ -176,8 +175,8 @@ class _Reader:
             return None
         if pause is not None and not any(task["gate"] for task in read):
             line = self.fields["checkpoint"].place[0]
-            at = tasks.position(pause, read)
-            read.insert(at, tasks.of_frontmatter(pause, phase, plan, line))
+            at = tasks.find_position(pause, read)
+            read.insert(at, tasks.checkpoint_of_frontmatter(pause, phase, plan, line))
         found: Plan = {
             "id": f"{phase}/{plan}",
             "title": _title(self.body),
@@ -197,7 +196,7 @@ class _Reader:
         how = model.kind_of(found)
         if read and not has_checkpoint(found) and not how["autonomous"]:
             line = self.fields["plan"].place[0]
-            found["tasks"] = [*read, tasks.at_end(found, how["reason"], line)]
+            found["tasks"] = [*read, tasks.checkpoint_at_end(found, how["reason"], line)]
         return found
 
     def _tell_task(self, place: Place, code: str, what: str, instead: str = "") -> None:
@@ -270,10 +269,6 @@ def _title(body: str) -> str:
         if words.strip() and 1 <= len(marks) <= 6 and set(marks) == {"#"}:
             return one_line(words.strip().rstrip("#"))[:TITLE]
     return ""
-
-
-def _close(name: str) -> str:
-    return f"{nearest(name, FIELDS)} A field of your own begins with {OWN}"
 
 
 def indent(lines: list[str], line: int) -> int:

@@ -77,7 +77,7 @@ NARROWEST = 24
 
 
 def graph(plans: Sequence[Plan], states: Mapping[str, State] | None = None) -> list[Phase]:
-    """The picture of plans that have their waves: those that run in parallel come first in a wave."""
+    """The data of the picture. In a wave, the plans that run in parallel come first."""
     drawn: list[Phase] = []
     for phase, waves in phases(plans):
         found: list[Wave] = []
@@ -118,7 +118,7 @@ def _pauses(plan: Plan) -> list[str]:
 
 
 def states_of(run: RunState) -> dict[str, State]:
-    """Where each plan of a run stands."""
+    """The state of each plan of a run."""
     return {id: state_of(plan) for id, plan in run["plans"].items()}
 
 
@@ -203,7 +203,7 @@ def _node_lines(
     indent = below + " " * (start - width(below))
     indent = indent if columns - len(indent) >= 16 else below + " "
     if needs and not fits:
-        for line in _wrapped("← ", needs, columns - width(indent)):
+        for line in _wrap("← ", needs, columns - width(indent)):
             yield paint(indent + line, "dim")
     for pause in node["pauses"]:
         colour = "waiting" if node["state"] in ("", "open", "running", "waiting") else "dim"
@@ -211,7 +211,7 @@ def _node_lines(
         yield paint(indent, "dim") + paint(text, colour)
 
 
-def _wrapped(head: str, names: Sequence[str], columns: int) -> Iterator[str]:
+def _wrap(head: str, names: Sequence[str], columns: int) -> Iterator[str]:
     line = head
     for name in names:
         if width(line) + width(name) > columns and line.strip() != head.strip():
@@ -222,8 +222,8 @@ def _wrapped(head: str, names: Sequence[str], columns: int) -> Iterator[str]:
 
 
 def svg(drawn: Sequence[Phase], title: str = "Plans in waves") -> str:
-    """The picture as a whole file."""
-    corners, height = _placed(drawn)
+    """The picture as an SVG file."""
+    corners, height = _place_nodes(drawn)
     columns = max((len(phase["waves"]) for phase in drawn), default=1)
     across = 2 * MARGIN + columns * NODE_WIDTH + (columns - 1) * GAP_ACROSS
     parts = [
@@ -231,23 +231,23 @@ def svg(drawn: Sequence[Phase], title: str = "Plans in waves") -> str:
         f'height="{height}" viewBox="0 0 {across} {height}" role="img" '
         'aria-labelledby="holdfast-graph-title holdfast-graph-text">',
         f'<title id="holdfast-graph-title">{_text(title)}</title>',
-        f'<desc id="holdfast-graph-text">{_text(_described(drawn))}</desc>',
+        f'<desc id="holdfast-graph-text">{_text(_describe(drawn))}</desc>',
         f"<style>{_style()}</style>",
         f'<rect class="ground" width="{across}" height="{height}"/>',
     ]
     for phase in drawn:
-        parts += _heads(phase, corners, across)
+        parts += _draw_heads(phase, corners, across)
     for phase in drawn:
-        parts += _edges(phase, corners)
+        parts += _draw_edges(phase, corners)
     for phase in drawn:
         for wave in phase["waves"]:
             for node in wave["plans"]:
-                parts += _drawn_node(node, phase["phase"], corners[node["id"]])
+                parts += _draw_node(node, phase["phase"], corners[node["id"]])
     return "\n".join([*parts, "</svg>", ""])
 
 
-def _placed(drawn: Sequence[Phase]) -> tuple[dict[str, Corner], int]:
-    """The upper left corner of every plan, and how high the picture is."""
+def _place_nodes(drawn: Sequence[Phase]) -> tuple[dict[str, Corner], int]:
+    """The upper left corner of every plan, and the height of the picture."""
     corners: dict[str, Corner] = {}
     top = MARGIN
     for phase in drawn:
@@ -262,7 +262,7 @@ def _placed(drawn: Sequence[Phase]) -> tuple[dict[str, Corner], int]:
     return corners, top
 
 
-def _heads(phase: Phase, corners: dict[str, Corner], across: int) -> Iterator[str]:
+def _draw_heads(phase: Phase, corners: dict[str, Corner], across: int) -> Iterator[str]:
     left, top = corners[phase["waves"][0]["plans"][0]["id"]]
     line = top - WAVE_HEAD - HEAD + 24
     yield f'<text class="phase" x="{left}" y="{line - 8}">Phase {_text(phase["phase"])}</text>'
@@ -272,7 +272,7 @@ def _heads(phase: Phase, corners: dict[str, Corner], across: int) -> Iterator[st
         yield f'<text class="wave" x="{x}" y="{y - 10}">wave {wave["wave"]}</text>'
 
 
-def _edges(phase: Phase, corners: dict[str, Corner]) -> Iterator[str]:
+def _draw_edges(phase: Phase, corners: dict[str, Corner]) -> Iterator[str]:
     for wave in phase["waves"]:
         for node in wave["plans"]:
             x, y = corners[node["id"]]
@@ -288,11 +288,11 @@ def _edges(phase: Phase, corners: dict[str, Corner]) -> Iterator[str]:
                 yield f'<path class="edge" d="M{start_x} {start_y}{curve}"/>'
 
 
-def _drawn_node(node: PlanNode, phase: str, corner: Corner) -> Iterator[str]:
+def _draw_node(node: PlanNode, phase: str, corner: Corner) -> Iterator[str]:
     x, y = corner
     state = node["state"]
     yield f'<g class="plan {state}" transform="translate({x} {y})">'
-    yield f"<title>{_text(_said(node))}</title>"
+    yield f"<title>{_text(_describe_node(node))}</title>"
     yield f'<rect class="box" width="{NODE_WIDTH}" height="{NODE_HEIGHT}" rx="8"/>'
     yield f'<rect class="side" width="5" height="{NODE_HEIGHT - 16}" x="0" y="8" rx="2"/>'
     name = _text(shortened(safe(node["name"]), LETTERS - (10 if state else 2)))
@@ -304,13 +304,14 @@ def _drawn_node(node: PlanNode, phase: str, corner: Corner) -> Iterator[str]:
     if node["pauses"]:
         yield '<path class="pause" d="M21 45l5 5-5 5-5-5z"/>'
         left = 31
-    small = shortened(_small(node, phase), LETTERS + 3 - (left - 16) // 6)
+    small = shortened(_last_line(node, phase), LETTERS + 3 - (left - 16) // 6)
     yield f'<text class="small" x="{left}" y="54">{_text(small)}</text>'
     yield "</g>"
 
 
-def _small(node: PlanNode, phase: str) -> str:
-    """The last line of a node: for what it waits, how much it is, and what it needs from before."""
+def _last_line(node: PlanNode, phase: str) -> str:
+    """The last line of a node: the number of tasks, what it waits for, and what it needs from earlier
+    phases."""
     kinds = ", ".join(one.split()[0] for one in node["pauses"])
     far = [id for id in node["depends_on"] if not id.startswith(f"{phase}/")]
     parts = [plural(node["tasks"], "task"), kinds]
@@ -320,7 +321,7 @@ def _small(node: PlanNode, phase: str) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def _said(node: PlanNode) -> str:
+def _describe_node(node: PlanNode) -> str:
     parts = [node["id"], node["title"]]
     if node["state"]:
         parts.append(node["state"])
@@ -330,15 +331,15 @@ def _said(node: PlanNode) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def _described(drawn: Sequence[Phase]) -> str:
+def _describe(drawn: Sequence[Phase]) -> str:
     return " ".join(
-        f"Phase {phase['phase']}, wave {wave['wave']}: {', '.join(map(_called, wave['plans']))}."
+        f"Phase {phase['phase']}, wave {wave['wave']}: {', '.join(map(_name_with_state, wave['plans']))}."
         for phase in drawn
         for wave in phase["waves"]
     )
 
 
-def _called(node: PlanNode) -> str:
+def _name_with_state(node: PlanNode) -> str:
     return f"{node['name']} ({node['state']})" if node["state"] else node["name"]
 
 
@@ -347,8 +348,8 @@ def _text(text: str) -> str:
 
 
 def _style() -> str:
-    """One rule for each part, then what is otherwise in the dark; plain colours, because not every
-    reader of SVG knows variables."""
+    """One rule for each part, then the differences in the dark. Colours are not variables, because not
+    every reader of SVG knows them."""
     of = ".holdfast-graph "
     light = {
         ".ground": "fill:#ffffff",

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from holdfast.kernel.views.reconcile import Change
 
     class Board(TypedDict):
-        """What the file shows. `leg` counts the lives of the run; `acknowledged` names the types whose
-        alert a person has seen."""
+        """What the transponder shows. `leg` counts the lives of the run; `acknowledged` lists the types
+        whose alert a person has seen."""
 
         run: str
         saved: str
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
         resume: str
 
     class Holding(TypedDict):
-        """Where the run holds. `task` is the next one, of `total_tasks` in its plan."""
+        """Where the run stopped. `task` is the next one, of `total_tasks` in its plan."""
 
         phase: str
         plan: str
@@ -92,13 +92,13 @@ ARCHIVE = ".autopilot/waypoints"
 
 def write_transponder(board: Board, notes: str) -> str:
     lines = [*_lines(board)]
-    own = _own(notes)[: _room(board)]
+    own = _note_lines(notes)[: _room(board)]
     if own:
         lines += ["", *own]
     return harmless("\n".join(lines[:MOST_LINES]) + "\n")
 
 
-def _own(notes: str) -> list[str]:
+def _note_lines(notes: str) -> list[str]:
     return notes.split("\n") if notes.strip() else []
 
 
@@ -173,9 +173,9 @@ def _lines(board: Board) -> Iterator[str]:
 
 
 def notes_in(text: str, board: Board | None, notes: str) -> str:
-    """What others wrote into the file that showed a board and notes: whole sections, headings and
-    all, and under a heading of their own the lines that they wrote into ours. What the file had no room
-    for stays, too."""
+    """The text of others in a file that showed this board and these notes: their sections, and their
+    lines in our sections under a heading of their own. Notes that the file had no room for are kept,
+    too."""
     written = set(write_transponder(board, notes).split("\n")) if board is not None else None
     kept: list[str] = []
     strays: list[str] = []
@@ -194,7 +194,7 @@ def notes_in(text: str, board: Board | None, notes: str) -> str:
         elif line.strip() and not is_heading and not _is_ours(line, written):
             strays.append(line.rstrip())
     if board is not None:
-        kept += _own(notes)[_room(board) :]
+        kept += _note_lines(notes)[_room(board) :]
     if strays and STRAYS in kept:
         at = kept.index(STRAYS) + 1
         kept[at:at] = ["", *strays]
@@ -204,7 +204,7 @@ def notes_in(text: str, board: Board | None, notes: str) -> str:
 
 
 def _is_ours(line: str, written: set[str] | None) -> bool:
-    """Of a file that another run wrote, the shape of a line has to tell."""
+    """Whether we wrote a line. In a file of another run, its shape has to tell."""
     return line in written if written is not None else line.startswith(SHAPES)
 
 
@@ -231,7 +231,7 @@ def initial(stream: str) -> FlightState:
 
 
 def decide(state: FlightState, command: Any, now: int) -> Decision:
-    """`show` what is to be shown: a board, with a new waypoint and a holding pattern if there is one."""
+    """`show` a board, with a new waypoint and a holding pattern if there are any."""
     if command["do"] != "show":
         raise Usage(f"A flight cannot {command['do']!r:.40}.")
     body = {name: command[name] for name in ("board", "holding")}
@@ -255,7 +255,7 @@ def apply(state: FlightState, event: Event) -> FlightState:
 def absorb(
     state: FlightState, base: FlightState, change: Change, now: int
 ) -> list[tuple[str, Any]]:
-    """An edit of the transponder: what is not ours in it stays. The other files are made anew."""
+    """Keep the text of others in an edited transponder. The other files are written anew."""
     if change["kind"] != "edited" or change["path"] != TRANSPONDER:
         return []
     notes = notes_in(change["text"], base["board"], base["notes"])
@@ -285,13 +285,13 @@ def write_holding(holding: Holding) -> str:
 
 
 def archive_of(created: str) -> str:
-    """Where the file goes after a successful resume."""
+    """The path of the holding pattern after a successful resume."""
     stamp = created.replace("-", "").replace(":", "").replace("T", "-").partition(".")[0]
     return f"{ARCHIVE}/holding-pattern-{stamp.rstrip('Z')}.md"
 
 
 def _scalar(value: object) -> str:
-    """Plain where YAML reads it back the same, else quoted: `06` stays text for every reader."""
+    """A value as YAML: plain if every reader reads it back the same, else quoted, as `06`."""
     if isinstance(value, int):
         return str(value)
     text = one_line(str(value))

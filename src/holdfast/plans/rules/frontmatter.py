@@ -52,7 +52,7 @@ class Field:
 
 
 class _Loader(yaml.BaseLoader):
-    """No anchors, which make a small text large; no nesting without end."""
+    """A loader without anchors, which can make a small text large, and with limited nesting."""
 
     depth = 0
 
@@ -72,7 +72,7 @@ class _Loader(yaml.BaseLoader):
 
 
 def split(text: str) -> tuple[str, int, str]:
-    """The YAML of the head, the line on which it begins, and the rest with its lines in their places."""
+    """The YAML of the head, its first line, and the rest, in which the line numbers stay the same."""
     lines = text.split("\n")
     first = next((number for number, line in enumerate(lines) if line.strip()), 0)
     if lines[first].rstrip() != FENCE:
@@ -92,7 +92,7 @@ def split(text: str) -> tuple[str, int, str]:
 
 
 def read(head: str, first_line: int) -> tuple[dict[str, Field], list[BadHead]]:
-    """The fields of a head, and those that stand there twice."""
+    """The fields of a head, and the problems of names that stand there twice."""
     try:
         node = yaml.compose(head, Loader=_Loader)
     except BadHead as problem:
@@ -151,8 +151,8 @@ MUST_HAVES_FORM = "must_haves: {truths: [...], artifacts: [...], key_links: [...
 
 
 def read_must_haves(field: Field, own: str, tell: Tell) -> dict[str, Any]:
-    """What is promised; `tell` is told of all that is wrong with it. A name that begins with `own` is
-    the author's."""
+    """What the plan promises; `tell` gets every problem. A name that begins with `own` is the
+    author's."""
     if not isinstance(field.value, dict):
         tell(field.place, "BAD_VALUE", "must_haves must be a table", MUST_HAVES_FORM)
         return {}
@@ -167,12 +167,12 @@ def read_must_haves(field: Field, own: str, tell: Tell) -> dict[str, Any]:
             tell(each.place, "BAD_VALUE", what, MUST_HAVES_FORM)
         elif name == ARTIFACTS:
             for artifact in each.value or []:
-                _look_at(artifact, tell)
+                _check_artifact(artifact, tell)
     found: dict[str, Any] = field.as_data()
     return found
 
 
-def _look_at(artifact: Field, tell: Tell) -> None:
+def _check_artifact(artifact: Field, tell: Tell) -> None:
     given = artifact.value
     path = given.get("path") if isinstance(given, dict) else artifact
     if path is None or not isinstance(path.value, str) or not path.value.strip():

@@ -1,4 +1,4 @@
-"""Everything that is wrong with plans, before anything runs: in each file, and between the files."""
+"""All problems of plans, in each file and between the files, found before anything runs."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ AGENT_HINT = (
 def findings(
     documents: Sequence[Document], *, agent: bool = True, strict: bool = False
 ) -> list[PlanFinding]:
-    """All of it at once, by file and line. `agent` is whether there is a command for tasks without a
-    `<run>`; `strict` makes an error of every warning."""
+    """All findings by file and line. `agent`: there is a command for tasks without a `<run>`. `strict`:
+    every warning is an error."""
     found = [one for document in documents for one in document["problems"]]
     known: dict[str, Document] = {}
     for document in documents:
@@ -100,7 +100,7 @@ def _is_whole(task: gate_xml.XmlTask) -> bool:
 
 
 def _kind(document: Document, plan: Plan) -> Iterator[PlanFinding]:
-    """Whether the plan runs by itself as it says, and as the protocol's rules say."""
+    """Whether the plan's `autonomous` agrees with its checkpoints and with the protocol's rules."""
     waits = has_checkpoint(plan) and not is_asked_at_end(plan)
     if plan["autonomous"] and waits:
         what = "an autonomous plan has no checkpoint"
@@ -141,7 +141,7 @@ def _files(document: Document, plan: Plan) -> Iterator[PlanFinding]:
 
 
 def _spelling(plans: Sequence[Plan], known: dict[str, Document]) -> Iterator[PlanFinding]:
-    """`3` and `03` are two phases, which is seldom meant."""
+    """`3` and `03` are two phases, and seldom meant as two."""
     seen: dict[str, Plan] = {}
     for plan in plans:
         other = seen.setdefault(plan["phase"].lstrip("0") or "0", plan)
@@ -169,7 +169,7 @@ def _overlaps(plans: Sequence[Plan], known: dict[str, Document]) -> Iterator[Pla
 
 
 def _answers(plans: Sequence[Plan], known: dict[str, Document]) -> Iterator[PlanFinding]:
-    """`{{gate.NAME}}` has an answer when it is needed, and every name is one gate's."""
+    """`{{gate.NAME}}` must have an answer when it is needed, and every name belongs to one gate."""
     names: dict[str, str] = {}
     for _, waves in phases(plans):
         for wave in waves:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from holdfast.plans.rules.run_model import PlanRun, RunState
 
     class LogbookState(TypedDict):
-        """The file as it is; `sections` are the plans of runs that are written down in it."""
+        """The text of the file; `sections` are the plans of runs that it has."""
 
         path: str
         phase: str
@@ -34,7 +34,7 @@ MOST_SAID = 200
 
 
 def path_of(phase: str, plan_path: str) -> str:
-    """Beside the phase's own files: where its plan is, when that is in a phase's folder, else in a
+    """The logbook of a phase: in the folder of its plan if that is below `.autopilot/phases`, else in a
     folder with the phase's number in three digits, as upstream names them."""
     parts = plan_path.split("/")
     if plan_path.startswith(f"{FOLDER}/") and len(parts) > 3:
@@ -57,7 +57,7 @@ def initial(stream: str) -> LogbookState:
 
 
 def decide(state: LogbookState, command: Any, now: int) -> Decision:
-    """`add` the section of a plan, once a run."""
+    """`add` the section of a plan, once in each run."""
     if command["do"] != "add":
         raise Usage(f"A logbook cannot {command['do']!r:.40}.")
     if command["section"] in state["sections"]:
@@ -85,7 +85,7 @@ def apply(state: LogbookState, event: Event) -> LogbookState:
 def absorb(
     state: LogbookState, base: LogbookState, change: Change, now: int
 ) -> list[tuple[str, Any]]:
-    """An edited file replaces ours. Sections that were added meanwhile come after it."""
+    """An edited file replaces ours. Sections that were added since the editor read it come after it."""
     if change["kind"] != "edited":
         return []
     text = change["text"]

@@ -77,8 +77,8 @@ class Plan(TypedDict):
 
 
 class PlanFinding(TypedDict):
-    """Something that is wrong with a plan (error), or had better be otherwise (warning). `code` is
-    a word such as INVALID_WAVE, or the clause that a gate breaks."""
+    """An error or a warning about a plan. `code` is a word such as INVALID_WAVE, or the clause that a
+    gate breaks."""
 
     path: str
     line: int
@@ -90,8 +90,8 @@ class PlanFinding(TypedDict):
 
 
 class Document(TypedDict):
-    """A plan file as it was read. `plan` is None when not even its id can be told; `places` are
-    the line and the column of each field of the frontmatter."""
+    """A plan file as it was read. `plan` is None when its id cannot be read; `places` are the line and
+    column of each field of the frontmatter."""
 
     path: str
     text: str
@@ -132,8 +132,7 @@ def has_checkpoint(plan: Plan) -> bool:
 
 
 def is_asked_at_end(plan: Plan) -> bool:
-    """Whether the plan's only checkpoint is the one that we add to a plan of the kind human-verify,
-    whose file has none."""
+    """Whether the plan's only checkpoint is the one that we add to a human-verify plan without one."""
     return plan["checkpoint"] is None and any(
         task["key"] == CHECKPOINT_KEY for task in plan["tasks"]
     )
@@ -163,7 +162,8 @@ HAS_CHECKPOINT = "The plan has a checkpoint"
 
 
 def determine(phase_number: int, traits: Mapping[str, bool]) -> Kind:
-    """The protocol's rules. `is_final` is the phase's, the other traits are the plan's own."""
+    """The kind of a plan by the protocol's rules. `is_final` is a trait of the phase, the others of the
+    plan."""
     for name, autonomous, reason in RULES:
         if traits.get(name):
             return {"autonomous": autonomous, "reason": reason}
@@ -179,13 +179,13 @@ def number_of(phase: str) -> int:
 
 
 def rules_say(plan: Plan) -> Kind:
-    """What the rules make of a plan, whatever its file says."""
+    """The kind of a plan by the rules, without what its file says."""
     return determine(number_of(plan["phase"]), plan["traits"])
 
 
 def kind_of(plan: Plan) -> Kind:
-    """How a plan runs: as its file says, and by the rules where that says nothing. What needs a
-    person's eyes, such as `has_ui_changes`, counts more than `autonomous: true`."""
+    """How a plan runs: as its file says, else by the rules. A trait that needs a person's eyes, such as
+    `has_ui_changes`, counts more than `autonomous: true`."""
     if has_checkpoint(plan) and not is_asked_at_end(plan):
         return {"autonomous": False, "reason": HAS_CHECKPOINT}
     rules = rules_say(plan)
@@ -200,7 +200,7 @@ def needs_person(plan: Plan) -> bool:
 
 
 def is_given(name: str) -> bool:
-    """Whether an author chose the name: those of the form of a default belong to their own plan."""
+    """Whether an author chose the name. Names of the default form belong to their own plan."""
     return not _DEFAULT.fullmatch(name)
 
 
@@ -210,13 +210,13 @@ def variable(name: str) -> str:
 
 
 def references(text: str) -> list[tuple[str, int]]:
-    """The names that a text asks for, each with the number of lines before it."""
+    """The gate names in a text, each with the number of lines before it."""
     return [(match[1], text.count("\n", 0, match.start())) for match in REFERENCE.finditer(text)]
 
 
 def quoted_references(command: str) -> list[tuple[str, int]]:
-    """Those that stand between quotes of a shell: an answer brings its own quotes, and between others
-    they would end, so that it could become a command."""
+    """The gate names between quotes of a shell. There, the quotes of an answer would end the others, and
+    the answer could become a command."""
     found = []
     quote, at = "", 0
     while at < len(command):
@@ -236,8 +236,8 @@ def quoted_references(command: str) -> list[tuple[str, int]]:
 
 
 def fill(text: str, answers: Mapping[str, str], *, quoted: bool) -> str:
-    """The text with the answers in it. In a command they are quoted for the shell: an answer is data.
-    A name that has no answer stays as it is written."""
+    """The text with the answers in it. In a command they are quoted for the shell: an answer is data. A
+    name without an answer stays."""
 
     def answer(match: re.Match[str]) -> str:
         found = answers.get(match[1])

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from holdfast.plans.rules.run_model import PhaseRun, PlanRun, RunState
 
     class Act(TypedDict):
-        """One thing to do: `start` a task, `ask` a gate, `close` a plan, `verify` a phase's goals, or
-        `end` the run. What it is done to is named by `plan` and `key`, or `phase`."""
+        """One thing to do: `start` a task, `ask` a gate, `close` a plan, `verify` the goals of a phase,
+        or `end` the run. `plan` and `key`, or `phase`, say to what."""
 
         do: Literal["start", "ask", "close", "verify", "end"]
         plan: str
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def ready(state: RunState, jobs: int) -> list[Act]:
-    """What to do now, with so many programs at a time."""
+    """What to do now, with at most so many programs at a time."""
     if state["status"] != "running":
         return []
     for phase in state["phases"]:
@@ -78,8 +78,8 @@ def _in_wave(state: RunState, plans: dict[str, PlanRun], jobs: int) -> list[Act]
 
 
 def next_task(plan: PlanRun) -> str:
-    """The task that comes next, if it may begin: nothing of the plan runs, and every gate before it is
-    passed. Empty otherwise."""
+    """The next task of a plan, if it may begin: nothing of the plan runs, and every gate before it is
+    passed. Else empty."""
     for task in plan["plan"]["tasks"]:
         key = task["key"]
         if task["gate"] is not None:
@@ -95,7 +95,7 @@ def next_task(plan: PlanRun) -> str:
 
 
 def next_gate(plan: PlanRun) -> str:
-    """The gate that is to be asked now: everything before it is done. Empty otherwise."""
+    """The gate to ask now, if everything before it is done. Else empty."""
     for task in plan["plan"]["tasks"]:
         key = task["key"]
         if task["gate"] is None:
@@ -107,7 +107,7 @@ def next_gate(plan: PlanRun) -> str:
 
 
 def waiting_gates(state: RunState) -> list[tuple[str, str]]:
-    """The gates that were asked and have no answer yet: plan and key."""
+    """The gates that were asked and have no answer: plan and key."""
     return [
         (id, key)
         for id, plan in state["plans"].items()
@@ -127,7 +127,7 @@ def is_done(plan: PlanRun) -> bool:
 
 
 def has_failed(plan: PlanRun) -> bool:
-    """Whether something of a plan went wrong for good: a task, or what a person was shown."""
+    """Whether a task of the plan failed for good, or a person found issues."""
     return any(task["status"] == FAILED for task in plan["tasks"].values()) or any(
         gate["status"] == REFUSED for gate in plan["gates"].values()
     )
@@ -142,7 +142,8 @@ def phase_at(state: RunState) -> PhaseRun | None:
 
 
 def wave_at(state: RunState) -> tuple[str, int]:
-    """The phase and the number of the wave in it, as its plans say it; 0 when the phase has none left."""
+    """The phase and the number of its wave, as the plans number it; 0 when the phase has no wave
+    left."""
     phase = phase_at(state)
     if phase is None:
         return "", 0
@@ -178,40 +179,30 @@ def _act(
 
 
 def position_of(state: RunState) -> Position:
-    """Where a run is: phase, plan, the last completed task and the next. Of several plans at once, the
-    first that is not done."""
-    plan = plan_at(state)
-    phase = phase_at(state)
+    """Where a run is: phase, plan, last completed task and next task. Of several plans, the first that
+    is not done."""
+    plan, phase, last = plan_at(state), phase_at(state), state["last"]
     return {
         "phase": phase["phase"] if phase else None,
         "plan": plan["plan"]["plan"] if plan else None,
-        "last_task_completed": last_task(state),
-        "next_task": _next(plan) if plan else None,
+        "last_task_completed": name_of(state["plans"][last[0]], last[1]) if last else None,
+        "next_task": _next_name(plan) if plan else None,
     }
 
 
 def plan_at(state: RunState) -> PlanRun | None:
-    """The plan that the run is at: begun ones first, in the order of their wave."""
-    here, at = wave_at(state)
+    """The plan that the run is at: begun plans first, in the order of their wave."""
     phase = phase_at(state)
-    for number, wave in numbered_waves(state, phase) if phase and here else ():
-        if number == at:
-            plans = [state["plans"][id] for id in wave]
-            left = [plan for plan in plans if not plan["closed"] and not is_done(plan)]
+    for wave in phase["waves"] if phase else ():
+        unclosed = [plan for id in wave if not (plan := state["plans"][id])["closed"]]
+        if unclosed:
+            left = [plan for plan in unclosed if not is_done(plan)]
             begun = [plan for plan in left if plan["began_at"]]
             return next(iter([*begun, *left]), None)
     return None
 
 
-def last_task(state: RunState) -> str | None:
-    """The task that was accepted last."""
-    last = state["last"]
-    if last is None:
-        return None
-    return name_of(state["plans"][last[0]], last[1])
-
-
-def _next(plan: PlanRun) -> str | None:
+def _next_name(plan: PlanRun) -> str | None:
     for task in plan["plan"]["tasks"]:
         key = task["key"]
         run = plan["gates"][key] if task["gate"] is not None else plan["tasks"][key]

@@ -43,8 +43,8 @@ PAST = (DONE, RUNNING, SKIPPED, PASSED)
 
 
 class RunnerCommand(dict[str, object]):
-    """A command of a process that runs plans. One from an inbox is plain JSON, and could say that a
-    person answered."""
+    """A command from a process that runs plans. Plain JSON from an inbox could claim that a person
+    answered."""
 
 
 def stream_of(id: str) -> str:
@@ -117,7 +117,7 @@ def _task(state: RunState, command: Any) -> TaskRun:
 
 
 def _start(state: RunState, command: Any) -> Decision:
-    """Whatever asks for it: a task begins only where the state lets it."""
+    """A task begins only where the state allows it."""
     _task(state, command)
     wanted = (command["plan"], command["task"])
     may = [(act["plan"], act["key"]) for act in ready(state, EVERYBODY) if act["do"] == "start"]
@@ -128,7 +128,7 @@ def _start(state: RunState, command: Any) -> Decision:
 
 
 def _place(state: RunState, command: Any) -> Decision:
-    """Where a start is at work. One that has ended meanwhile is nowhere."""
+    """The machine of a start. A start that has ended meanwhile is ignored."""
     task = _task(state, command)
     if task["status"] != RUNNING or task["mark"] != command["mark"]:
         return Decision()
@@ -137,7 +137,7 @@ def _place(state: RunState, command: Any) -> Decision:
 
 
 def _complete(state: RunState, command: Any) -> Decision:
-    """A completion counts when it names the attempt that runs; another is kept for reading."""
+    """A completion counts if it names the running attempt. Another one is recorded as refused."""
     what, task = command["do"], _task(state, command)
     kept = ("plan", "task", "mark", "exit_code", "seconds", "why", "said")
     body = {name: command[name] for name in kept if name in command}
@@ -169,8 +169,8 @@ def _ask(state: RunState, command: Any) -> Decision:
 
 
 def _answer(state: RunState, command: Any) -> Decision:
-    """What a person said to a gate. It is read from the gate's own stream, where only a person's
-    answer can stand."""
+    """The answer of a person to a gate. The runner reads it from the gate's own stream, which holds only
+    answers of people."""
     gate = _plan(state, command)["gates"][command["key"]]
     if gate["status"] != ASKED or gate["gate"] != command["gate"]:
         raise Conflict(f"{command['plan']}#{command['key']} was not asked.")
@@ -202,7 +202,7 @@ def _verify(state: RunState, command: Any) -> Decision:
 
 
 def _replan(state: RunState, command: Any) -> Decision:
-    """A new text takes the place of what is not done. What is done must stand where it stood."""
+    """A new text replaces what is not done. What is done must stay where it was."""
     new, known = command["plan_text"], _plan(state, {"plan": command["plan_text"]["id"]})
     refuse_rewritten(known, new)
     body = {name: command[name] for name in ("autonomous", "reason")}
@@ -210,8 +210,8 @@ def _replan(state: RunState, command: Any) -> Decision:
 
 
 def refuse_rewritten(known: PlanRun, new: Any) -> None:
-    """A text that changes the past, or the plan's place in the run, cannot be gone on with. What failed
-    or was lost is no past: the new text may be what mends it."""
+    """Refuse a text that changes what is done or runs, or the plan's place in the run. What failed or
+    was lost may change: the new text may mend it."""
     old = known["plan"]
     begun = 0
     for position, task in enumerate(old["tasks"]):
@@ -243,9 +243,9 @@ def refuse_rewritten(known: PlanRun, new: Any) -> None:
             )
 
 
-def passed_over(known: PlanRun, new: Any) -> list[str]:
-    """The checkpoints that a new text takes out, changes, or puts behind more tasks than before, and
-    that no person has passed: their keys. One that a person found issues with may ask anew."""
+def find_passed_over(known: PlanRun, new: Any) -> list[str]:
+    """The keys of unpassed checkpoints that a new text removes, changes, or puts behind more tasks. One
+    that a person found issues with may ask anew."""
     asked = _asked_after(new["tasks"]).values()
     found = []
     for key, (gate, after) in _asked_after(known["plan"]["tasks"]).items():
@@ -289,5 +289,5 @@ def absorb(state: RunState, base: RunState, change: Change, now: int) -> list[tu
 
 
 def render(state: RunState) -> dict[str, str]:
-    """None: a run is written to at every task. Its files are views of other streams."""
+    """No files: a run is written at every task. Its files are views of other streams."""
     return {}

@@ -1,4 +1,4 @@
-"""What is known of a run, in plain data, and what it is after each of its records."""
+"""The state of a run, and how each of its records changes it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
         issues: list[str]
 
     class PlanRun(TypedDict):
-        """One plan of a run. `digest` is that of the file's text that people were last asked about."""
+        """One plan of a run. `digest` is that of the text that people were last asked about."""
 
         plan: Plan
         autonomous: bool
@@ -57,14 +57,14 @@ if TYPE_CHECKING:
         gates: dict[str, GateRun]
 
     class PhaseRun(TypedDict):
-        """A phase: its waves of plan ids, and what its goals came to; None: not looked at yet."""
+        """A phase: its waves of plan ids, and its unmet goals; None: not verified yet."""
 
         phase: str
         waves: list[list[str]]
         unmet: list[str] | None
 
     class RunPause(TypedDict):
-        """Why a run stands still, since when, and the waypoint that says so."""
+        """Why and since when a run is paused, and its waypoint."""
 
         reason: str
         text: str
@@ -72,8 +72,8 @@ if TYPE_CHECKING:
         waypoint: str
 
     class RunLife(TypedDict):
-        """The runner that has the run now: a process of a machine. `on` is the cluster that carries out
-        what it starts, where there is one."""
+        """The process that runs the run now. `on` is the cluster that carries out its tasks, if there is
+        one."""
 
         number: int
         pid: int
@@ -159,7 +159,7 @@ def initial(stream: str) -> RunState:
 def apply(state: RunState, event: Event) -> RunState:
     kind, body, at = event["kind"], event["body"], event["at"]
     if kind == "run_begun":
-        plans = {one["plan"]["id"]: _begun_plan(one) for one in body["plans"]}
+        plans = {one["plan"]["id"]: _begin_plan(one) for one in body["plans"]}
         return {
             **state,
             "status": "running",
@@ -185,7 +185,7 @@ def apply(state: RunState, event: Event) -> RunState:
         ]
         return {**state, "phases": phases}  # type: ignore[typeddict-item]
     if kind == "replanned":
-        return _replanned(state, body)
+        return _replan(state, body)
     if kind == "text_kept":
         return with_plan(state, body["plan"], digest=body["digest"])
     if kind == "completion_refused":
@@ -201,11 +201,11 @@ def apply(state: RunState, event: Event) -> RunState:
     if kind == "run_ended":
         return {**state, "status": "done", "ended_at": at, "pause": None}
     if kind == "run_abandoned":
-        return _abandoned(state, body, at)
+        return _abandon(state, body, at)
     return state
 
 
-def _abandoned(state: RunState, body: Any, at: str) -> RunState:
+def _abandon(state: RunState, body: Any, at: str) -> RunState:
     """Abandon the run: none of its tasks runs or waits. What is done stays done."""
     plans = {
         id: {
@@ -232,11 +232,11 @@ def with_plan(state: RunState, id: str, **changes: Any) -> RunState:
 
 
 def to_do(plan: PlanRun) -> int:
-    """How many tasks of a plan are to be done, or were."""
+    """How many tasks of a plan are not skipped."""
     return sum(task["status"] != SKIPPED for task in plan["tasks"].values())
 
 
-def _begun_plan(body: Any) -> PlanRun:
+def _begin_plan(body: Any) -> PlanRun:
     plan: Plan = body["plan"]
     skipped = set(body["skipped"])
     return {
@@ -261,16 +261,16 @@ def _new_gate(task: PlanTask, skipped: set[str]) -> GateRun:
 
 
 def _with_life(state: RunState, life: RunLife) -> RunState:
-    """A new runner: what an old one had at work is open again, what had failed may be tried again, and
-    a checkpoint with issues is presented again."""
+    """A new runner: what the old one had at work is open again, what failed may be tried again, and a
+    checkpoint with issues is presented again."""
     plans: dict[str, PlanRun] = {}
     for id, plan in state["plans"].items():
         tasks = {
-            key: _tried_again(task) if task["status"] in (RUNNING, FAILED) else task
+            key: _try_again(task) if task["status"] in (RUNNING, FAILED) else task
             for key, task in plan["tasks"].items()
         }
         gates = {
-            key: _asked_again(gate) if gate["status"] == REFUSED else gate
+            key: _ask_again(gate) if gate["status"] == REFUSED else gate
             for key, gate in plan["gates"].items()
         }
         plans[id] = {**plan, "tasks": tasks, "gates": gates}
@@ -287,11 +287,11 @@ def _with_life(state: RunState, life: RunLife) -> RunState:
     }
 
 
-def _tried_again(task: TaskRun) -> TaskRun:
+def _try_again(task: TaskRun) -> TaskRun:
     return {**task, "status": "open", "mark": "", "tries": 0, "lost": 0}
 
 
-def _asked_again(gate: GateRun) -> GateRun:
+def _ask_again(gate: GateRun) -> GateRun:
     return {**gate, "status": "open"}
 
 
@@ -353,7 +353,7 @@ def _with_gate(state: RunState, kind: str, body: Any, at: str) -> RunState:
             "asked_at": at,
         }
     elif kind == "gate_mended":
-        gate = _asked_again(gate)
+        gate = _ask_again(gate)
     else:
         gate = {
             **gate,
@@ -369,7 +369,7 @@ def _with_gate(state: RunState, kind: str, body: Any, at: str) -> RunState:
 
 
 def rewritten_gates(known: PlanRun, new: Plan) -> list[str]:
-    """The keys of those that wait for an answer to what the new text does not ask any more."""
+    """The keys of waiting gates whose question the new text does not ask any more."""
     asks = {one["key"]: one["gate"] for one in new["tasks"]}
     return [
         one["key"]
@@ -380,8 +380,8 @@ def rewritten_gates(known: PlanRun, new: Plan) -> list[str]:
     ]
 
 
-def _replanned(state: RunState, body: Any) -> RunState:
-    """The new text of a plan file. What was begun stays as it was, by its key."""
+def _replan(state: RunState, body: Any) -> RunState:
+    """Replace the text of a plan. What was begun keeps its state, by its key."""
     plan: Plan = body["plan"]
     known = state["plans"][plan["id"]]
     rewritten = rewritten_gates(known, plan)
@@ -398,7 +398,7 @@ def _replanned(state: RunState, body: Any) -> RunState:
             if not one["gate"]
         },
         gates={
-            one["key"]: _asked_again(known["gates"][one["key"]])
+            one["key"]: _ask_again(known["gates"][one["key"]])
             if one["key"] in rewritten
             else known["gates"].get(one["key"], NEW_GATE)
             for one in plan["tasks"]

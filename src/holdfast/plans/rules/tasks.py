@@ -1,5 +1,4 @@
-"""The tasks of a plan file, from its XML, and the pauses that its frontmatter declares: what runs, and
-what is asked of people in between."""
+"""The tasks of a plan file, from its XML, and the checkpoint that its frontmatter declares."""
 
 from __future__ import annotations
 
@@ -34,14 +33,14 @@ MOST_TASKS = 2000
 PARTS = ("type", "after_task", "what")
 
 
-def read_pauses(
+def read_pause(
     field: Field, tasks: Sequence[PlanTask], broken: int, tell: Tell
 ) -> DeclaredPause | None:
-    """What the field says. `broken` tasks could not be read, and may have been auto tasks."""
+    """Read the field `checkpoint`. `broken` tasks could not be read, and may have been auto tasks."""
     if field.value is None:
         return None
     if isinstance(field.value, str):
-        return _named(field, tasks, tell)
+        return _read_named(field, tasks, tell)
     if not isinstance(field.value, dict):
         what = "checkpoint must be null or a table"
         tell(field.place, "BAD_VALUE", what, "checkpoint: {type: human-verify, ...}")
@@ -62,7 +61,7 @@ def read_pauses(
         "what": said if isinstance(said, str) else "",
     }
     if any(task["gate"] for task in tasks):
-        _agree(field, pause, tasks, tell)
+        _check_agreement(field, pause, tasks, tell)
     elif type != VERIFY:
         what = f"a {type} needs its task"
         instead = f'Write <task type="checkpoint:{type}"> where the plan is to wait.'
@@ -74,14 +73,14 @@ def read_pauses(
     return pause
 
 
-def position(pause: DeclaredPause, tasks: Sequence[PlanTask]) -> int:
-    """Where a pause stands among the tasks; at their end, when its number is a mistake."""
+def find_position(pause: DeclaredPause, tasks: Sequence[PlanTask]) -> int:
+    """The position of a pause among the tasks; at their end if its number is wrong."""
     number = pause["after_task"]
     return next((at for at, one in enumerate(tasks, 1) if one["number"] == number > 0), len(tasks))
 
 
-def _named(field: Field, tasks: Sequence[PlanTask], tell: Tell) -> DeclaredPause | None:
-    """`checkpoint: human-verify`: the one of that type stands among the tasks."""
+def _read_named(field: Field, tasks: Sequence[PlanTask], tell: Tell) -> DeclaredPause | None:
+    """`checkpoint: human-verify` names a checkpoint among the tasks."""
     type = _type(field, field, tell)
     for at, task in enumerate(tasks):
         if task["gate"] and task["type"] == type:
@@ -126,8 +125,10 @@ def _after_task(
     return int(text)
 
 
-def _agree(field: Field, pause: DeclaredPause, tasks: Sequence[PlanTask], tell: Tell) -> None:
-    """A checkpoint in both places is the same one, in the same place."""
+def _check_agreement(
+    field: Field, pause: DeclaredPause, tasks: Sequence[PlanTask], tell: Tell
+) -> None:
+    """A checkpoint that stands in both places must be the same one, in the same place."""
     asked = [(task["type"], _before(tasks, at)) for at, task in enumerate(tasks) if task["gate"]]
     if not pause["after_task"] or (pause["type"], pause["after_task"]) in asked:
         return
@@ -137,7 +138,7 @@ def _agree(field: Field, pause: DeclaredPause, tasks: Sequence[PlanTask], tell: 
 
 
 def _before(tasks: Sequence[PlanTask], at: int) -> int:
-    """How many auto tasks stand before a position."""
+    """How many auto tasks come before a position."""
     return max((one["number"] for one in tasks[:at]), default=0)
 
 
@@ -212,7 +213,7 @@ def _timeout(xml: gate_xml.XmlTask, tell: Tell) -> int | None:
 
 
 def _needs(xml: gate_xml.XmlTask, tell: Tell) -> dict[str, float]:
-    """`needs="gpu=1 memory=8"`: what a machine must have to spare."""
+    """`needs="gpu=1 memory=8"`: resources that a machine must have free."""
     found: dict[str, float] = {}
     for part in xml["attributes"].get("needs", "").replace(",", " ").split():
         name, _, amount = part.partition("=")
@@ -243,7 +244,7 @@ def _checkpoint(xml: gate_xml.XmlTask, key: str, number: int, tell: Tell) -> Pla
 
 
 def _content(xml: gate_xml.XmlTask) -> Content:
-    """What it asks, as far as it is there: what is missing has been said."""
+    """What a checkpoint asks. Missing elements have been reported, and are empty here."""
     whole = {**xml, "fields": {**xml["fields"]}}
     for tag in gate_xml.ELEMENTS[xml["type"]][0]:
         whole["fields"].setdefault(tag, {"line": xml["line"], "text": ""})  # type: ignore[attr-defined]
@@ -255,15 +256,15 @@ def _content(xml: gate_xml.XmlTask) -> Content:
     return content
 
 
-def of_frontmatter(pause: DeclaredPause, phase: str, plan: str, line: int) -> PlanTask:
-    """The checkpoint that only the frontmatter declares: its `what` is what is looked at;
+def checkpoint_of_frontmatter(pause: DeclaredPause, phase: str, plan: str, line: int) -> PlanTask:
+    """The checkpoint that only the frontmatter declares; its `what` is what the person looks at;
     AMB-PILOT-18."""
     content = gate_content.verify(f"Phase {phase}, Plan {plan}", [pause["what"]])
     return _pause_task(CHECKPOINT_KEY, VERIFY, content, f"{VERIFY}-1", line)
 
 
-def at_end(plan: Plan, reason: str, line: int) -> PlanTask:
-    """The look at the end of a plan of the kind human-verify whose file asks no person anything."""
+def checkpoint_at_end(plan: Plan, reason: str, line: int) -> PlanTask:
+    """The checkpoint at the end of a human-verify plan whose file has none."""
     named = f": {plan['title']}" if plan["title"] else ""
     title = f"Phase {plan['phase']}, Plan {plan['plan']}{named}"
     truths = plan["must_haves"].get("truths")

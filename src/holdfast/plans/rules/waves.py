@@ -1,4 +1,4 @@
-"""In which order plans run: phases one after the other, and inside each its waves; and which plans change
+"""The order in which plans run: phase after phase, and wave after wave in each; and which plans change
 the same files."""
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _WILD = "*?["
 
 
 class Trouble(TypedDict):
-    """What is wrong with an order. `name` is the entry of `depends_on`; empty for a cycle."""
+    """A problem of an order. `name` is the entry of `depends_on`; empty for a cycle."""
 
     plan: str
     name: str
@@ -42,15 +42,15 @@ class WaveOrder:
         self._named: dict[str, list[str]] = {}
         for id, plan in self._plans.items():
             self._named.setdefault(plan["plan"], []).append(id)
-        self._needs = {id: self._resolved(plan) for id, plan in self._plans.items()}
+        self._needs = {id: self._resolve(plan) for id, plan in self._plans.items()}
         self._waves: dict[str, int] = {}
         # In a circle, or behind one: their waves say nothing.
         self._unplaced: set[str] = set()
-        self._give_out()
+        self._assign_waves()
         self._check()
-        self.plans = sorted((self._placed(id) for id in self._plans), key=_place)
+        self.plans = sorted((self._place_plan(id) for id in self._plans), key=_place)
 
-    def _resolved(self, plan: Plan) -> dict[str, str]:
+    def _resolve(self, plan: Plan) -> dict[str, str]:
         """The id of each dependency, by the name that the plan gives it."""
         found: dict[str, str] = {}
         for name in plan["depends_on"]:
@@ -82,8 +82,8 @@ class WaveOrder:
             {"plan": plan, "name": name, "code": code, "what": what, "instead": instead}
         )
 
-    def _give_out(self) -> None:
-        """A wave for every plan, dependencies first; what is left over goes in circles."""
+    def _assign_waves(self) -> None:
+        """Give every plan a wave, dependencies first. Plans in circles are left over."""
         needs = {id: set(named.values()) - {id} for id, named in self._needs.items()}
         sorter = TopologicalSorter(needs)
         with suppress(CycleError):  # what is in no circle is sorted all the same
@@ -98,7 +98,7 @@ class WaveOrder:
                     self._tell(id, name, "CYCLE", "the plan depends on itself", "Take it out.")
         waiting = {id: needs[id] - self._waves.keys() for id in needs.keys() - self._waves.keys()}
         self._unplaced.update(waiting)
-        self._tell_circles(waiting)
+        self._report_circles(waiting)
         for id in waiting:
             self._waves[id] = self._plans[id]["wave"] or 1
 
@@ -114,11 +114,12 @@ class WaveOrder:
         ]
         return max(before, default=0) + 1
 
-    def _tell_circles(self, waiting: dict[str, set[str]]) -> None:
-        """Each circle by its shortest way round. A plan that only depends on one is none of it."""
+    def _report_circles(self, waiting: dict[str, set[str]]) -> None:
+        """Report each circle by its shortest way. A plan that only depends on a circle is not part of
+        it."""
         told: set[str] = set()
         for start in sorted(waiting, key=natural):
-            circle = [] if start in told else _way_round(start, waiting)
+            circle = [] if start in told else _find_circle(start, waiting)
             if circle:
                 told.update(circle)
                 shown = circle if len(circle) <= 8 else [*circle[:6], "…", circle[-1]]
@@ -146,7 +147,7 @@ class WaveOrder:
                     instead = f"wave: {self._waves[need] + 1}, or leave wave out."
                     self._tell(id, name, "INVALID_WAVE", what, instead)
 
-    def _placed(self, id: str) -> Plan:
+    def _place_plan(self, id: str) -> Plan:
         bad = {one["name"] for one in self.troubles if one["plan"] == id}
         needs = [need for name, need in self._needs[id].items() if name not in bad]
         plan = self._plans[id].copy()
@@ -154,8 +155,8 @@ class WaveOrder:
         return plan
 
 
-def _way_round(start: str, needs: dict[str, set[str]]) -> list[str]:
-    """The shortest way from a plan over what it needs back to it; nothing if there is none."""
+def _find_circle(start: str, needs: dict[str, set[str]]) -> list[str]:
+    """The shortest way from a plan over its dependencies back to it; empty if there is none."""
     came: dict[str, str] = {}
     edge = [start]
     while edge:
@@ -175,7 +176,7 @@ def _way_round(start: str, needs: dict[str, set[str]]) -> list[str]:
 
 
 def natural(text: str) -> tuple[list[tuple[int, int, str]], str]:
-    """A key by which `2` comes before `10`, and `b` after `a`."""
+    """A sort key: `2` comes before `10`, and `b` after `a`."""
     parts = re.findall(r"[0-9]+|[^0-9]+", text)
     return [
         (0, int(part), "") if part.isdigit() and len(part) < 4000 else (1, 0, part.casefold())
@@ -188,7 +189,7 @@ def _place(plan: Plan) -> tuple[object, int, object]:
 
 
 def phases(plans: Iterable[Plan]) -> list[tuple[str, list[list[Plan]]]]:
-    """Each phase with its waves, in the order in which they run; of plans that have their waves."""
+    """Each phase with its waves, in the order in which they run."""
     found: dict[str, dict[int, list[Plan]]] = {}
     for plan in sorted(plans, key=_place):
         found.setdefault(plan["phase"], {}).setdefault(plan["wave"] or 1, []).append(plan)
@@ -197,15 +198,15 @@ def phases(plans: Iterable[Plan]) -> list[tuple[str, list[list[Plan]]]]:
 
 def is_outside(name: str) -> bool:
     """Whether a name leads out of the project."""
-    plain = _normalized(name)
+    plain = _normalize(name)
     return plain.startswith(("/", "~", "../")) or plain == ".."
 
 
 def pairs(plans: Sequence[Plan]) -> Iterator[tuple[Plan, Plan, list[str]]]:
-    """Every two plans that change the same, with what both change."""
+    """Every two plans that change the same files, with the files."""
     owners: dict[str, list[int]] = {}
     for number, plan in enumerate(plans):
-        for name in dict.fromkeys(map(_normalized, plan["files_modified"])):
+        for name in dict.fromkeys(map(_normalize, plan["files_modified"])):
             owners.setdefault(name, []).append(number)
     shared: dict[tuple[int, int], set[str]] = {}
     for name, theirs in owners.items():
@@ -224,14 +225,14 @@ def pairs(plans: Sequence[Plan]) -> Iterator[tuple[Plan, Plan, list[str]]]:
 
 
 def _meets(pattern: str, name: str) -> bool:
-    """Whether a pattern matches a name, or something that another pattern matches as well."""
+    """Whether a pattern matches a name, or can match what another pattern matches."""
     if not _is_wild(name):
         return fnmatchcase(name, pattern)
     first, second = _signs(pattern), _signs(name)
-    if not (_begins(first, second) and _begins(first[::-1], second[::-1])):
+    if not (_can_begin_alike(first, second) and _can_begin_alike(first[::-1], second[::-1])):
         return False  # most pairs end here, and cheaply
     # The places in the second that can be reached with so much of the first.
-    reached = _widened({0}, second)
+    reached = _widen({0}, second)
     for sign in first:
         if sign == "*":
             reached = set(range(min(reached), len(second) + 1))
@@ -241,19 +242,19 @@ def _meets(pattern: str, name: str) -> bool:
             for place in reached
             if place < len(second) and (sign == "" or second[place] in ("*", "", sign))
         }
-        reached = _widened(onward, second)
+        reached = _widen(onward, second)
         if not reached:
             return False
     return len(second) in reached
 
 
-def _widened(places: set[int], signs: list[str]) -> set[int]:
+def _widen(places: set[int], signs: list[str]) -> set[int]:
     """The same places, and those behind a `*` that stands for nothing."""
     # Two of them never stand side by side.
     return places | {one + 1 for one in places if one < len(signs) and signs[one] == "*"}
 
 
-def _begins(first: list[str], second: list[str]) -> bool:
+def _can_begin_alike(first: list[str], second: list[str]) -> bool:
     for one, other in zip(first, second, strict=False):
         if "*" in (one, other):
             return True
@@ -281,7 +282,7 @@ def _is_wild(name: str) -> bool:
     return any(letter in name for letter in _WILD)
 
 
-def _normalized(name: str) -> str:
+def _normalize(name: str) -> str:
     return posixpath.normpath(name.strip().replace("\\", "/"))
 
 

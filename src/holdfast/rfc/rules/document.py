@@ -6,9 +6,12 @@ from itertools import pairwise
 
 from holdfast.rfc.rules.markdown import cut, lines_of
 from holdfast.rfc.rules.model import (
+    DESIGN,
+    DISCOVER,
     LARGEST_COUNT,
     MOST_GROUP_LINES,
     MOST_LINES,
+    NO_ARTIFACTS,
     REVIEW,
     STRICTNESS,
     heading_of,
@@ -23,26 +26,32 @@ from holdfast.rfc.rules.model import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypedDict
+    from typing import Literal, TypedDict
 
     from holdfast.rfc.rules.markdown import Block
     from holdfast.rfc.rules.model import Artifacts, Extra, Group, Meta, RfcState
 
+    Level = Literal["fatal", "slip", "own"]
+
     class Problem(TypedDict):
-        """A problem on a line. `fatal`: taking in the text would lose some of it. `own`: the line is
-        not part of the protocol, and stays."""
+        """A problem on a line. `fatal`: taking in the text would lose some of it. `slip`: the text can be
+        taken in all the same. `own`: the line is not part of the protocol, and stays."""
 
         line: int
         message: str
-        fatal: bool
-        own: bool
+        level: Level
 
 
 RULE = "---"
 MISSING, UNKNOWN = "missing", "unknown"
 HASH_LENGTH = 8
 LONGEST_NUMBER = 12
-META_KEYS = ("checkpoint_version", "last_phase", "strictness", "artifact_state")
+META_FORMS = {
+    "checkpoint_version": "a number from 1 on",
+    "last_phase": "discover, design, gate_b_round_N or review",
+    "strictness": "Light, Standard or Full",
+    "artifact_state": "`rfc.md(<sha256[:8]>), evidence(<N> items), gate_b_round=<N>`",
+}
 
 
 # Writing
@@ -129,26 +138,19 @@ class Parsed:
             self._read(block)
         self._end_part(len(self.lines) + 1)
         self._check_frame(blocks)
-        self.version = self._read_version()
-        self.strictness = self._read_strictness()
-        last_phase = self._read_last_phase()
-        artifacts, number = self._read_artifacts()
-        self.meta: Meta = {
-            "last_phase": last_phase,
-            "artifacts": artifacts,
-            "round": number,
-            "extra": self._meta_extra,
-        }
+        self.version = max(_number(self._meta.get("checkpoint_version", "")), 0)
+        self.strictness = self._meta.get("strictness", "").lower()
+        self.meta = self._read_meta()
         self.groups = in_order(self.groups)
 
     @property
     def fatal(self) -> str:
         """The first problem that forbids taking in the text, with its line; "" if there is none."""
-        found = [one for one in self.problems if one["fatal"] and not one["own"]]
+        found = [one for one in self.problems if one["level"] == "fatal"]
         return f"line {found[0]['line']}: {found[0]['message']}" if found else ""
 
-    def _complain(self, line: int, what: str, *, fatal: bool = True, own: bool = False) -> None:
-        self.problems.append({"line": line, "message": what, "fatal": fatal, "own": own})
+    def _complain(self, line: int, what: str, level: Level = "fatal") -> None:
+        self.problems.append({"line": line, "message": what, "level": level})
 
     def _read(self, block: Block) -> None:
         if block.kind == "unclosed":
@@ -164,7 +166,7 @@ class Parsed:
         elif block.kind == "heading":
             self._read_section(block)
         elif block.kind == "comment":
-            self._complain(block.line, "a comment of the template is left", fatal=False)
+            self._complain(block.line, "a comment of the template is left", "slip")
         elif block.kind == "bullet":
             self._read_bullet(block)
         else:
@@ -187,12 +189,12 @@ class Parsed:
                 first = self.spans[key][0]
                 self._complain(block.line, f"{heading_of(key)} stands already on line {first}")
             if not self._after_rule:
-                self._complain(block.line, f"there is no `{RULE}` before this group", fatal=False)
+                self._complain(block.line, f"there is no `{RULE}` before this group", "slip")
             self._part, self._after_rule = key, False
             self.spans[key] = (block.line, 0)
             self.groups.append({"key": key, "sections": [], "written": 0})
         else:
-            self._complain(block.line, f"{block.text:.60} is no group of the protocol", own=True)
+            self._complain(block.line, f"{block.text:.60} is no group of the protocol", "own")
             self._part = "extra"
             self.extra.append({"title": block.text, "lines": []})
 
@@ -220,23 +222,23 @@ class Parsed:
             self._complain(block.line, f"{title} stands already on line {first}")
         if title not in known.values():
             what = f"{title:.60} is no section of {heading_of(key)}"
-            self._complain(block.line, what, own=True)
+            self._complain(block.line, what, "own")
         self.groups[-1]["sections"].append({"title": title, "bullets": []})
         self.section_lines[key, title] = block.line
         self.bullet_lines[key, title] = []
 
     def _read_bullet(self, block: Block) -> None:
         if block.end > block.line:
-            self._complain(block.line, "a bullet is one line; this one is folded", fatal=False)
+            self._complain(block.line, "a bullet is one line; this one is folded", "slip")
         if self._part == "meta":
             name, colon, value = block.text.partition(":")
             if not colon or name in self._meta:
                 what = f"Meta holds `name: value`, each once: {block.text:.60}"
                 self._complain(block.line, what)
-            elif name in META_KEYS:
+            elif name in META_FORMS:
                 self._meta[name], self.meta_lines[name] = value.strip(), block.line
             else:
-                self._complain(block.line, f"{name:.60} is no line of Meta", own=True)
+                self._complain(block.line, f"{name:.60} is no line of Meta", "own")
                 self._meta_extra.append(block.text)
         elif self._part in self.spans and self.groups[-1]["sections"]:
             section = self.groups[-1]["sections"][-1]
@@ -250,48 +252,36 @@ class Parsed:
         if not self.id:
             self._complain(1, "the first line is not `# Checkpoint: <rfc_id>`")
         elif blocks[0].level != 1:
-            self._complain(blocks[0].line, "something stands before the title", fatal=False)
+            self._complain(blocks[0].line, "something stands before the title", "slip")
         if not self._meta_line:
             self._complain(1, "there is no `## Meta`")
-        for name in META_KEYS:
+        for name in META_FORMS:
             if self._meta_line and name not in self._meta:
                 self._complain(self._meta_line, f"Meta has no {name}")
         keys = [group["key"] for group in self.groups]
         for before, key in pairwise(keys):
             if order_of(key) < order_of(before):
                 what = f"{heading_of(key)} stands after {heading_of(before)}"
-                self._complain(self.spans[key][0], what, fatal=False)
+                self._complain(self.spans[key][0], what, "slip")
 
-    def _check_meta(self, name: str, valid: bool, what: str) -> None:
-        if name in self._meta and not valid:
-            self._complain(self.meta_lines[name], what)
-
-    def _read_version(self) -> int:
-        value = self._meta.get("checkpoint_version", "")
-        number = _number(value)
-        what = f"checkpoint_version is a number from 1 on, not {value!r:.40}"
-        self._check_meta("checkpoint_version", 1 <= number <= LARGEST_COUNT, what)
-        return max(number, 0)
-
-    def _read_strictness(self) -> str:
-        value = self._meta.get("strictness", "").lower()
-        what = f"strictness is Light, Standard or Full, not {value!r:.40}"
-        self._check_meta("strictness", value in STRICTNESS, what)
-        return value
-
-    def _read_last_phase(self) -> str:
-        value = self._meta.get("last_phase", "")
-        what = f"last_phase is discover, design, gate_b_round_N or review, not {value!r:.40}"
-        valid = value in ("discover", "design", REVIEW) or round_of(value) > 0
-        self._check_meta("last_phase", valid, what)
-        return value
-
-    def _read_artifacts(self) -> tuple[Artifacts, int]:
-        value = self._meta.get("artifact_state", "")
-        found = artifacts_of(value)
-        what = "artifact_state is `rfc.md(<sha256[:8]>), evidence(<N> items), gate_b_round=<N>`"
-        self._check_meta("artifact_state", found is not None, what)
-        return found or ({"rfc": "", "evidence": -1, "evidence_digest": ""}, 0)
+    def _read_meta(self) -> Meta:
+        """The values of Meta. A value that is not valid is a problem on its line."""
+        last = self._meta.get("last_phase", "")
+        found = artifacts_of(self._meta.get("artifact_state", ""))
+        valid = {
+            "checkpoint_version": 1 <= self.version <= LARGEST_COUNT,
+            "strictness": self.strictness in STRICTNESS,
+            "last_phase": last in (DISCOVER, DESIGN, REVIEW) or round_of(last) > 0,
+            "artifact_state": found is not None,
+        }
+        said = {**self._meta, "strictness": self.strictness}
+        for name, is_valid in valid.items():
+            if name in self._meta and not is_valid:
+                rest = f", not {said[name]!r:.40}" if name != "artifact_state" else ""
+                self._complain(self.meta_lines[name], f"{name} is {META_FORMS[name]}{rest}")
+        artifacts, number = found or ({**NO_ARTIFACTS}, 0)
+        extra = self._meta_extra
+        return {"last_phase": last, "artifacts": artifacts, "round": number, "extra": extra}
 
 
 def artifacts_of(value: str) -> tuple[Artifacts, int] | None:

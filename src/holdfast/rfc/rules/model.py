@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     Bounds = dict[str, tuple[int, int | None]]
 
 
+NO_ARTIFACTS: Artifacts = {"rfc": "", "evidence": -1, "evidence_digest": ""}
 FOLDER = ".ohrfc"
 CHECKPOINT_FILE, STATE_FILE = "checkpoint.md", "state.json"
 RFC_FILE, EVIDENCE_FILE, SUMMARY_FILE = "rfc.md", "evidence.json", ".reviews/summary.json"

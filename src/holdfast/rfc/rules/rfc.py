@@ -6,7 +6,6 @@ rfc.md and evidence.json belong to their author and are only read, in `holdfast.
 from __future__ import annotations
 
 from holdfast.kernel import clock, conflicts
-from holdfast.kernel.conflicts import MISSING
 from holdfast.kernel.errors import Conflict, HoldfastError, Usage
 from holdfast.kernel.rules import Decision, Unparsable
 from holdfast.rfc.rules import budget, document, state_file
@@ -14,6 +13,7 @@ from holdfast.rfc.rules.model import (
     CHECKPOINT_FILE,
     KEPT_ROUNDS,
     MOST_LINES,
+    NO_ARTIFACTS,
     STATE_FILE,
     STRICTNESS,
     heading_of,
@@ -62,7 +62,7 @@ def absorb(state: RfcState, base: RfcState, change: Change, now: int) -> list[tu
     if change["kind"] != "edited":
         return []
     path = change["path"]
-    read = _edited_fields if path.endswith(STATE_FILE) else _edited_checkpoint
+    read = _compare_fields if path.endswith(STATE_FILE) else _compare_checkpoint
     edits = read(state, base, change["text"])
     if not edits:
         return []
@@ -93,35 +93,39 @@ def _body(path: str, parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return body
 
 
-def _edited_fields(state: RfcState, base: RfcState, text: str) -> list[Edit]:
+def _compare_fields(state: RfcState, base: RfcState, text: str) -> list[Edit]:
     try:
         theirs = state_file.read(text)
     except ValueError as problem:
         raise Unparsable(str(problem)) from None
     theirs.pop("rfc_id", None)
     seen, ours = base["fields"], state["fields"]
-    known = [(key, seen.get(key, MISSING), ours.get(key, MISSING)) for key in theirs]
-    changed = [key for key, *values in known if theirs[key] not in values]
-    edits = [_edited_field(state, base, key, theirs[key]) for key in changed]
-    if not ours:
-        edits.append(("rfc_id", {"set": {"rfc_id": state["id"]}}, None))
+    changed = {
+        key: value
+        for key, value in theirs.items()
+        if not any(key in fields and fields[key] == value for fields in (seen, ours))
+    }
+    edits = [_compare_field(state, base, key, value) for key, value in changed.items()]
     # A key of the schema that is missing is written again; another key was removed on purpose.
     gone = [key for key in seen if key not in theirs and key not in state_file.KEYS]
-    return [*edits, *(_edited_field(state, base, key, MISSING) for key in gone if key in ours)]
+    edits += [_compare_field(state, base, key, conflicts.MISSING) for key in gone if key in ours]
+    if not ours:
+        edits.append(("rfc_id", {"set": {"rfc_id": state["id"]}}, None))
+    return edits
 
 
-def _edited_field(state: RfcState, base: RfcState, key: str, theirs: Any) -> Edit:
+def _compare_field(state: RfcState, base: RfcState, key: str, theirs: Any) -> Edit:
     ours = state["fields"].get(key)
     is_met = bool(base["fields"]) and ours != base["fields"].get(key)
     if key == "updated_at" and is_met:
         return key, {}, None  # ours is the newer one
     if key == "checkpoint_version":
         is_met = False  # the larger one counts
-    part = {"unset": [key]} if theirs is MISSING else {"set": {key: theirs}}
+    part = {"unset": [key]} if theirs is conflicts.MISSING else {"set": {key: theirs}}
     return key, part, (ours, theirs) if is_met else None
 
 
-def _edited_checkpoint(state: RfcState, base: RfcState, text: str) -> list[Edit]:
+def _compare_checkpoint(state: RfcState, base: RfcState, text: str) -> list[Edit]:
     read = document.Parsed(text)
     if read.fatal:
         raise Unparsable(read.fatal)
@@ -136,11 +140,11 @@ def _edited_checkpoint(state: RfcState, base: RfcState, text: str) -> list[Edit]
             raise Unparsable(f"line {read.spans[key][0]}: {what}") from None
     edits: list[Edit] = []
     if read.version > version_of(state["fields"]):
-        edits.append(_edited_field(state, base, "checkpoint_version", read.version))
+        edits.append(_compare_field(state, base, "checkpoint_version", read.version))
     if read.strictness not in (strictness_of(base["fields"]), strictness_of(state["fields"])):
-        edits.append(_edited_field(state, base, "strictness", read.strictness))
+        edits.append(_compare_field(state, base, "strictness", read.strictness))
     edits += [
-        _edited_group(state, base, key, sections)
+        _compare_group(state, base, key, sections)
         for key, sections in theirs.items()
         if sections not in (sections_in(base, key), sections_in(state, key))
     ]
@@ -148,9 +152,10 @@ def _edited_checkpoint(state: RfcState, base: RfcState, text: str) -> list[Edit]
     for key in [group["key"] for group in base["groups"]]:
         if key not in theirs and key in ours:
             present = sections_in(state, key)
-            met = None if present == sections_in(base, key) else (_text(key, present), MISSING)
+            is_met = present != sections_in(base, key)
+            met = (_text(key, present), conflicts.MISSING) if is_met else None
             edits.append((heading_of(key), {"removed": [key]}, met))
-    edits += _edited_meta(state, base, read.meta)
+    edits += _compare_meta(state, base, read.meta)
     if read.extra not in (base["extra"], state["extra"]):
         extra = read.extra
         if base["fields"] and state["extra"] != base["extra"]:
@@ -159,13 +164,13 @@ def _edited_checkpoint(state: RfcState, base: RfcState, text: str) -> list[Edit]
     return edits
 
 
-def _edited_group(state: RfcState, base: RfcState, key: str, theirs: list[Section]) -> Edit:
-    """Bullets of both sides stay, as long as the group has room for them."""
+def _compare_group(state: RfcState, base: RfcState, key: str, theirs: list[Section]) -> Edit:
+    """Merge an edited group. Bullets of both sides stay, as long as the group has room for them."""
     ours, seen, met = sections_in(state, key), sections_in(base, key), None
     sections = theirs
     if base["fields"] and ours and ours != seen:
         try:
-            sections = _merged_sections(seen, ours, theirs)
+            sections = _merge_sections(seen, ours, theirs)
             budget.check(key, sections, lenient=True)
         except HoldfastError:
             sections, met = theirs, (_text(key, ours), _text(key, theirs))
@@ -177,7 +182,7 @@ def _text(key: str, sections: list[Section]) -> str:
     return "\n".join(document.group_lines({"key": key, "sections": sections, "written": 0}))
 
 
-def _merged_sections(
+def _merge_sections(
     base: Sequence[Section], ours: Sequence[Section], theirs: Sequence[Section]
 ) -> list[Section]:
     """The sections of both sides, with the bullets of both."""
@@ -192,8 +197,8 @@ def _merged_sections(
     return [*merged, *(one for one in theirs if one["title"] not in [*known, *seen])]
 
 
-def _edited_meta(state: RfcState, base: RfcState, theirs: Meta) -> list[Edit]:
-    """The changed parts of Meta. The file holds no digest of the evidence: ours is not compared."""
+def _compare_meta(state: RfcState, base: RfcState, theirs: Meta) -> list[Edit]:
+    """The edited values of Meta. The file holds no digest of the evidence: ours is not compared."""
     edits: list[Edit] = []
     for name in ("last_phase", "round", "extra", "artifacts"):
         value: Any = theirs[name]
@@ -221,7 +226,7 @@ def apply_edit(state: RfcState, body: Any) -> RfcState:
             "key": group["key"],
             "sections": group["sections"],
             "written": version_of(fields),
-            "by_hand": _by_hand(state, group),
+            "by_hand": _find_by_hand(state, group),
         }
         for group in body["groups"]
     ]
@@ -243,7 +248,7 @@ def apply_edit(state: RfcState, body: Any) -> RfcState:
     }
 
 
-def _by_hand(state: RfcState, edited: Group) -> list[str]:
+def _find_by_hand(state: RfcState, edited: Group) -> list[str]:
     """The bullets of an edited group that did not come from an answer."""
     answered: set[str] = set()
     for group in state["groups"]:
@@ -260,7 +265,7 @@ def initial(stream: str) -> RfcState:
         "fields": {},
         "meta": {
             "last_phase": "",
-            "artifacts": {"rfc": "", "evidence": -1, "evidence_digest": ""},
+            "artifacts": {**NO_ARTIFACTS},
             "round": 0,
             "extra": [],
         },
@@ -341,7 +346,7 @@ def _write(state: RfcState, command: Any, now: int) -> dict[str, Any]:
         "artifacts": command["artifacts"],
         "set": changed,
         "counted": number,
-        "dropped": _superseded(state, key),
+        "dropped": _find_superseded(state, key),
     }
     while document.count(after := _apply_written(state, body)) > MOST_LINES:
         oldest = _oldest_feedback(after, key)
@@ -364,7 +369,7 @@ def replaced_by(state: RfcState, key: str, sections: Sequence[Section]) -> list[
     return [bullet for found in by_hand for bullet in found if bullet not in bullets]
 
 
-def _superseded(state: RfcState, key: str) -> list[str]:
+def _find_superseded(state: RfcState, key: str) -> list[str]:
     """The rounds that a new round displaces: all but itself and the one before it; RFC-51."""
     number = round_of(key)
     rounds = [group["key"] for group in state["groups"] if number and round_of(group["key"])]

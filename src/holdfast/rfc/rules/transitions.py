@@ -41,17 +41,24 @@ if TYPE_CHECKING:
 
 
 class Transition:
-    """The phases a transition leaves, the one it enters, the group it writes, and the restart."""
+    """The phases a transition leaves, the one it enters, the group it writes, the restart, and the
+    results that it sets in state.json."""
 
-    __slots__ = ("exits", "restart", "sources", "target")
+    __slots__ = ("exits", "restart", "results", "sources", "target")
 
     def __init__(
-        self, sources: tuple[str, ...], target: str, exits: str = "", restart: Restart = "no"
+        self,
+        sources: tuple[str, ...],
+        target: str,
+        exits: str = "",
+        restart: Restart = "no",
+        **results: str | bool | None,
     ) -> None:
         self.sources = sources
         self.target = target
         self.exits = exits
         self.restart: Restart = restart
+        self.results = results
 
 
 GATES = ("gate_a", "gate_b")
@@ -59,14 +66,18 @@ GATES = ("gate_a", "gate_b")
 # needs only these four.
 TRANSITIONS: dict[str, Transition] = {
     "discover-design": Transition(("discover", "baseline_change"), "design", DISCOVER),
-    "design-gate-a": Transition(("design",), "gate_a", DESIGN),
+    "design-gate-a": Transition(
+        ("design",), "gate_a", DESIGN, gate_a_result=None, gate_b_result=None
+    ),
     "gate-b-fail": Transition(GATES, "design", GATE_B, "yes"),
     "review-reject": Transition((*GATES, "review"), "design", REVIEW, "pressure"),
-    "gate-a-pass": Transition(("gate_a",), "gate_b"),
-    "gate-a-fail": Transition(("gate_a",), "design"),
-    "gate-b-pass": Transition(GATES, "review"),
-    "review-approve": Transition((*GATES, "review"), "finalize"),
-    "baseline-change": Transition(("finalize",), "baseline_change"),
+    "gate-a-pass": Transition(("gate_a",), "gate_b", gate_a_result="pass"),
+    "gate-a-fail": Transition(("gate_a",), "design", gate_a_result="fail"),
+    "gate-b-pass": Transition(GATES, "review", gate_a_result="pass", gate_b_result="pass"),
+    "review-approve": Transition((*GATES, "review"), "finalize", baseline_accepted=True),
+    "baseline-change": Transition(
+        ("finalize",), "baseline_change", gate_a_result=None, gate_b_result=None
+    ),
 }
 # A change of an accepted baseline writes no checkpoint before its gate failed twice; AMB-RFC-23.
 ROUNDS_OF_A_LOOP = 2
@@ -146,25 +157,16 @@ def changes(state: RfcState, name: str, to: str) -> dict[str, Any]:
     """The changes that a transition makes in state.json, without the times."""
     fields = state["fields"]
     target = _target(state, name, to)
-    changed: dict[str, Any] = {"current_phase": target}
+    changed: dict[str, Any] = {"current_phase": target, **TRANSITIONS[name].results}
     if name == "gate-b-fail":
         number = round_to_count(state, group_for(state, GATE_B))
         if number:
             changed |= count_failure(fields, number)
         if target == "discover":
             changed["detour_count"] = int(fields.get("detour_count") or 0) + 1
-    elif name == "design-gate-a":
-        changed |= {"gate_a_result": None, "gate_b_result": None}
-    elif name in ("gate-a-pass", "gate-a-fail"):
-        changed["gate_a_result"] = "pass" if name == "gate-a-pass" else "fail"
-    elif name == "gate-b-pass":
-        changed |= {"gate_a_result": "pass", "gate_b_result": "pass"}
-    elif name == "review-approve":
-        changed["baseline_accepted"] = True
     elif name == "baseline-change":
         strictness = max(strictness_of(fields), "standard", key=lambda word: MAX_ROUNDS[word])
-        changed |= {"gate_a_result": None, "gate_b_result": None, "gate_b_round": 0}
-        changed |= {"gate_b_max_rounds": MAX_ROUNDS[strictness]}
+        changed |= {"gate_b_round": 0, "gate_b_max_rounds": MAX_ROUNDS[strictness]}
         changed |= {"reviewer_count": REVIEWERS[strictness]}
     return changed
 
