@@ -53,16 +53,17 @@ MEMBERS = {
         *("NAME", "EVENTS", "LONGEST_CONTEXT", "ALONE", "KEEPS_COMMANDS"),
         *("read", "length", "answer"),
     ),
-    "sessions": ("sessions", "is_writer", "session_at", "find", "of_path"),
+    "sessions": (
+        *("sessions", "is_writer", "session_at", "find", "of_path"),
+        *("TELLING", "glance", "parse"),
+    ),
     "transcript": ("READ_WHOLE", "is_telling", "is_quiet", "peek", "parse", "skim"),
-    "usage": ("TELLING", "glance", "parse"),
 }
 # opencode keeps its sessions in a database, and writes no lines.
 OF_DATABASE = {
     **MEMBERS,
-    "sessions": ("sessions", "is_writer", "session_at", "find"),
+    "sessions": ("sessions", "is_writer", "session_at", "find", "changed", "read"),
     "transcript": ("read",),
-    "usage": ("changed", "read"),
 }
 
 

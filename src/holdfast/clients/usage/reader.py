@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from holdfast.clients import conversation
 from holdfast.clients.lines import NewLines, Unread, size_of
-from holdfast.clients.opencode import usage as opencode
+from holdfast.clients.opencode import sessions as opencode
 from holdfast.clients.table import part
 from holdfast.clients.usage import prices
 from holdfast.clients.usage.model import Found
@@ -212,7 +212,7 @@ def _read_lines(
     source: Source, mark: Any, state: dict[str, Any], found: Found, observer: Observer | None
 ) -> Any:
     """Everything that the new lines say; the mark for the next time."""
-    client: UsageReader = part(source["client"], "usage")
+    client: UsageReader = part(source["client"], "sessions")
     transcript: Transcript = part(source["client"], "transcript")
     lines = NewLines(source["path"], mark)
     new = size_of(source["path"]) - (mark["offset"] if mark else 0)
