@@ -18,18 +18,17 @@ from holdfast.clients.discovery import (
     paths_matching,
     source_of,
 )
-from holdfast.clients.lines import FIRST_BYTES, MOST_BYTES, json_text, object_in, read_piece
+from holdfast.clients.lines import FIRST_BYTES, MOST_BYTES, cwd_in, object_in, read_piece
 from holdfast.clients.table import home_of
 from holdfast.clients.usage.model import (
     count,
-    message,
     money,
     new_context,
     new_limit,
+    new_message,
     new_quota,
 )
 from holdfast.kernel.canonical_json import table_of, text_of
-from holdfast.kernel.patterns import compile_later
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
 
 # Longer names of folders are shortened, and end with a digest.
 LONGEST_FOLDER_NAME = 200
-_CWD = compile_later(rb'"cwd":\s*"((?:[^"\\]|\\.)*)"')
 
 
 def sessions(place: SessionPlace) -> Iterator[FoundSession]:
@@ -123,8 +121,7 @@ def cwd_of(path: str) -> str:
                 if cwd:
                     return cwd
         if len(head) < size or size >= MOST_BYTES:
-            match = _CWD.search(lines[-1])
-            return json_text(match[1]) if match else ""
+            return cwd_in(lines[-1])
         size = MOST_BYTES
 
 
@@ -208,7 +205,7 @@ def _answer(record: dict[str, Any], source: Source, state: dict[str, Any], found
     # A faster answer has a price of its own, which is on no list here: another model, in effect.
     speed = text_of(table_of(usage).get("speed")) or STANDARD
     priced = model if speed == STANDARD else f"{model} ({speed})"
-    answer = found.messages[id] = message(id, at, priced, provider=PROVIDER)
+    answer = found.messages[id] = new_message(id, at, priced, provider=PROVIDER)
     if not isinstance(usage, dict):
         return
     hour = count(table_of(usage.get("cache_creation")).get("ephemeral_1h_input_tokens"))

@@ -14,6 +14,7 @@ from holdfast.clients.discovery import found_session, newest_first, paths_matchi
 from holdfast.clients.lines import (
     FIRST_BYTES,
     MOST_BYTES,
+    cwd_in,
     first_record,
     json_text,
     object_in,
@@ -22,10 +23,10 @@ from holdfast.clients.lines import (
 from holdfast.clients.table import home_of
 from holdfast.clients.usage.model import (
     count,
-    message,
     money,
     new_context,
     new_limit,
+    new_message,
     new_quota,
 )
 from holdfast.kernel.canonical_json import table_of, text_of
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from holdfast.clients.discovery import FoundSession, SessionPlace
     from holdfast.clients.usage.model import Found, Source, UsageLimit
 
-_CWD = compile_later(rb'"cwd":\s*"((?:[^"\\]|\\.)*)"')
 _OLD_CWD = compile_later(rb"<cwd>([^<\\]{1,4096})</cwd>")
 # So many of the newest rollouts are looked at for one session's.
 LOOK_BACK = 200
@@ -50,8 +50,8 @@ def sessions(place: SessionPlace) -> Iterator[FoundSession]:
     """Sorted by the day that they began on; a session that was taken up again is newer than that."""
     for modified, path in newest_first(_rollouts()):
         head = read_piece(path, FIRST_BYTES)
-        match = _CWD.search(head)
-        if match and not place.holds(json_text(match[1])):
+        cwd = cwd_in(head)
+        if cwd and not place.holds(cwd):
             continue
         began = _head_of_session(path, head)
         cwd = text_of(began.get("cwd"))
@@ -102,8 +102,8 @@ def _head_of_session(path: str, head: bytes) -> dict[str, Any]:
     began = table_of(record.get("payload")) or record
     if not text_of(began.get("cwd")):
         head = read_piece(path, 16 * FIRST_BYTES)
-        match = _OLD_CWD.search(head) or _CWD.search(head)
-        began = {**began, "cwd": json_text(match[1]) if match else ""}
+        old = _OLD_CWD.search(head)
+        began = {**began, "cwd": json_text(old[1]) if old else cwd_in(head)}
     return began
 
 
@@ -167,7 +167,7 @@ def parse(record: dict[str, Any], source: Source, state: dict[str, Any], found: 
 
 
 def _answer(id: str, at: str, usage: dict[str, Any], state: dict[str, Any], found: Found) -> None:
-    answer = message(id, at, state.get("model", ""), provider=state.get("provider", ""))
+    answer = new_message(id, at, state.get("model", ""), provider=state.get("provider", ""))
     found.messages[id] = answer
     cached = count(usage.get("cached_input_tokens"))
     written = count(usage.get("cache_write_input_tokens"))

@@ -11,7 +11,7 @@ import os
 from holdfast.clients.discovery import found_session, newest_first, paths_matching, source_of
 from holdfast.clients.lines import first_record
 from holdfast.clients.table import home_of
-from holdfast.clients.usage.model import count, message, new_context, new_limit
+from holdfast.clients.usage.model import count, new_context, new_limit, new_message
 from holdfast.kernel.canonical_json import table_of, text_of
 
 TYPE_CHECKING = False
@@ -84,7 +84,7 @@ def parse(record: dict[str, Any], source: Source, state: dict[str, Any], found: 
 
 def _answer(record: dict[str, Any], usage: dict[str, Any], at: str, found: Found) -> None:
     id = text_of(usage.get("apiCallId")) or text_of(record.get("id"))
-    answer = message(id, at, text_of(usage.get("model")))
+    answer = new_message(id, at, text_of(usage.get("model")))
     asked = count(usage.get("inputTokens"))
     read, written = count(usage.get("cacheReadTokens")), count(usage.get("cacheWriteTokens"))
     # What came from the cache and went to it is part of the input.

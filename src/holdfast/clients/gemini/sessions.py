@@ -18,7 +18,7 @@ from holdfast.clients.discovery import (
 )
 from holdfast.clients.lines import FIRST_BYTES, MOST_BYTES, first_line, first_record, read_piece
 from holdfast.clients.table import home_of
-from holdfast.clients.usage.model import count, message, new_context
+from holdfast.clients.usage.model import count, new_context, new_message
 from holdfast.kernel.canonical_json import table_of, text_of
 from holdfast.kernel.digest import digest
 from holdfast.kernel.patterns import compile_later
@@ -122,7 +122,7 @@ def parse(record: dict[str, Any], source: Source, state: dict[str, Any], found: 
 def _answer(said: dict[str, Any], source: Source, found: Found) -> None:
     """Cached tokens are part of `input`; thoughts are billed as output and stand beside it."""
     id, at, model = (text_of(said.get(name)) for name in ("id", "timestamp", "model"))
-    answer = message(id or at, at, model, provider="google")
+    answer = new_message(id or at, at, model, provider="google")
     found.messages[answer["id"]] = answer
     tokens = said.get("tokens")
     if not isinstance(tokens, dict):

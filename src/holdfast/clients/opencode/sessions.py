@@ -22,7 +22,7 @@ from holdfast.clients.discovery import (
 )
 from holdfast.clients.lines import Unread, read_object
 from holdfast.clients.table import home_of
-from holdfast.clients.usage.model import count, message, money, new_context
+from holdfast.clients.usage.model import count, money, new_context, new_message
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.canonical_json import table_of, text_of
 
@@ -258,7 +258,9 @@ def _answer(id: str, own: bool, created: int, said: dict[str, Any], found: Found
     cache = table_of(tokens.get("cache"))
     complete = bool(times.get("completed")) or bool(error)
     at = clock.precise(count(created))
-    answer = message(id, at, text_of(said.get("modelID")), provider=text_of(said.get("providerID")))
+    answer = new_message(
+        id, at, text_of(said.get("modelID")), provider=text_of(said.get("providerID"))
+    )
     answer["input"] = count(tokens.get("input"))
     answer["output"] = count(tokens.get("output")) + count(tokens.get("reasoning"))
     answer["cache_read"] = count(cache.get("read"))

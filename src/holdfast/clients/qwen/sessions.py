@@ -14,7 +14,7 @@ from holdfast.clients.claude.sessions import (
     sessions_in_projects,
 )
 from holdfast.clients.discovery import found_session, source_of
-from holdfast.clients.usage.model import count, message, new_context, new_limit
+from holdfast.clients.usage.model import count, new_context, new_limit, new_message
 from holdfast.kernel.canonical_json import table_of, text_of
 
 TYPE_CHECKING = False
@@ -84,7 +84,7 @@ def parse(record: dict[str, Any], source: Source, state: dict[str, Any], found: 
     usage = record.get("usageMetadata")
     if not isinstance(usage, dict):
         return
-    answer = message(text_of(record.get("uuid")) or at, at, text_of(record.get("model")))
+    answer = new_message(text_of(record.get("uuid")) or at, at, text_of(record.get("model")))
     asked = count(usage.get("promptTokenCount"))
     cached = count(usage.get("cachedContentTokenCount"))
     total = count(usage.get("totalTokenCount"))

@@ -117,7 +117,7 @@ class Found:
         self.seen: Any = None
 
 
-def message(id: str, at: str, model: str, *, provider: str = "") -> Message:
+def new_message(id: str, at: str, model: str, *, provider: str = "") -> Message:
     """A message whose tokens are not known yet."""
     return {
         "id": id,
