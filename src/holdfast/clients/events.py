@@ -65,15 +65,29 @@ PERSONS_COMMANDS = (
 )
 
 
-# The names that Claude Code gave, and that most clients took over from it.
+# The names that Claude Code gave, and that most clients took over from it. What a client does at the
+# last ones is none of our business.
 SHARED_EVENTS: dict[str, Means] = {
     "SessionStart": "start",
     "UserPromptSubmit": "prompt",
     "PreToolUse": "tool",
     "PostToolUse": "used",
+    "PostToolUseFailure": "used",
     "PreCompact": "compacting",
     "Stop": "stop",
     "SessionEnd": "end",
+    "PermissionRequest": "waits",
+    **dict.fromkeys(
+        (
+            *("PostToolBatch", "PostCompact", "SubagentStart", "SubagentStop", "StopFailure"),
+            *("ElicitationResult", "UserPromptExpansion", "PermissionDenied", "ErrorOccurred"),
+            *("PreModelSwitch", "PostModelSwitch", "ConfigChange", "Interrupt", "notify"),
+            *("Setup", "TeammateIdle", "TaskCreated", "TaskCompleted", "TodoCreated"),
+            *("TodoCompleted", "WorktreeCreate", "WorktreeRemove", "InstructionsLoaded"),
+            *("CwdChanged", "FileChanged", "DirectoryAdded", "MessageDisplay"),
+        ),
+        "nothing",
+    ),
 }
 
 
