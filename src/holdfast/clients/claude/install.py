@@ -76,7 +76,7 @@ def _own_status_line(workspace: Workspace) -> dict[str, str]:
 
 
 def notes(workspace: Workspace) -> list[str]:
-    found = [path for path in _settings_files(workspace) if _has(path, ORIGINALS)]
+    found = [path for path in _settings_files(workspace) if ORIGINALS in launcher.content_of(path)]
     return [
         f"{path} runs the CCC project's own stop handler: two loops would drive the agent. "
         "Take one of them out."
@@ -95,10 +95,3 @@ def _settings_files(workspace: Workspace) -> list[str]:
         home_of("claude"), "plugins", "cache", "*", "*", "*", "hooks", "hooks.json"
     )
     return [*(os.path.join(folder, name) for folder, name in folders), *sorted(glob(plugins))]
-
-
-def _has(path: str, text: str) -> bool:
-    try:
-        return text in read_plain(path).decode(errors="replace")
-    except OSError:
-        return False
