@@ -11,6 +11,7 @@ import pytest
 
 from holdfast.clients import discovery, installation, transcripts
 from holdfast.clients.table import CLIENTS, NAMES, owner_of, part
+from holdfast.gates.person import agent_marks
 from holdfast.hooks.run import respond_to
 from holdfast.kernel import clock, failures, latch
 from holdfast.kernel.workspace import discover
@@ -96,6 +97,11 @@ def test_a_prompt_starts_it(client: str) -> None:
     command = command_for(client, "-go on")  # type: ignore[arg-type]
     assert command[0] == CLIENTS[client].start[0]
     assert command[-1].endswith("-go on")
+
+
+def test_its_variables_say_that_no_person_typed_a_command(client: str) -> None:
+    facts = CLIENTS[client]
+    assert {facts.session_variable, facts.project_variable} - {""} <= agent_marks()
 
 
 # Install and uninstall
