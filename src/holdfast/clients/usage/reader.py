@@ -227,18 +227,16 @@ def _read_lines(
         found.lines += 1
         to_skim -= len(line) + 1
         telling = any(word in line for word in client.TELLING)
-        if observer is None:
-            records = conversation.decode(line) if telling else []
-        elif to_skim > 0:
-            transcript.skim(
-                line, state.setdefault(READER, conversation.new_state()), observer.events
-            )
-            records = conversation.decode(line) if telling else []
-        else:
+        if observer is not None and to_skim <= 0:
             reader = state.setdefault(READER, conversation.new_state())
             records = conversation.read_line(
                 transcript, line, reader, observer.events, decoded=telling
             )
+        else:
+            if observer is not None:
+                reader = state.setdefault(READER, conversation.new_state())
+                transcript.skim(line, reader, observer.events)
+            records = conversation.decode(line) if telling else []
         if not telling:
             client.glance(line, state, found)
         else:
