@@ -2,7 +2,7 @@
 
 A mark remembers which file it was, up to which byte whole lines were read, and a digest of the last
 bytes before that. A file that shrank, was replaced or whose bytes differ there is read from its
-beginning; who counts by message id counts nothing twice.
+beginning; a reader that counts by message id counts nothing twice.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class NewLines:
 
     def __iter__(self) -> Iterator[bytes]:
         try:
-            # Without waiting: a pipe in the place of a transcript must not hold anybody up.
+            # Without waiting: a pipe in the place of a transcript must not hold the reader up.
             descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except OSError as error:
             raise Unread(_why(error)) from error

@@ -7,6 +7,7 @@ import os
 from glob import glob
 
 from holdfast.clients import launcher
+from holdfast.clients.settings.files import Part
 from holdfast.clients.settings.parts import (
     JsonPart,
     hook_group,
@@ -17,11 +18,7 @@ from holdfast.clients.settings.parts import (
 )
 from holdfast.clients.table import CLIENTS, home_of
 from holdfast.kernel.plain_file import read_plain
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from holdfast.clients.settings.files import Part
-    from holdfast.kernel.workspace import Workspace
+from holdfast.kernel.workspace import Workspace
 
 SETTINGS, SERVERS = CLIENTS["claude"].files
 # Without more than its own, a session's end has 1.5 s.

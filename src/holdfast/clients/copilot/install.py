@@ -8,13 +8,10 @@ from __future__ import annotations
 import os
 
 from holdfast.clients import launcher
+from holdfast.clients.settings.files import Part
 from holdfast.clients.settings.parts import JsonPart, hook_groups, server_entry, with_seconds
 from holdfast.clients.table import CLIENTS, home_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from holdfast.clients.settings.files import Part
-    from holdfast.kernel.workspace import Workspace
+from holdfast.kernel.workspace import Workspace
 
 SETTINGS, SERVERS = CLIENTS["copilot"].files
 EVENTS = with_seconds(

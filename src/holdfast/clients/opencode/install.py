@@ -6,14 +6,10 @@ import json
 import os
 
 from holdfast.clients import launcher
-from holdfast.clients.settings.files import not_settings
+from holdfast.clients.settings.files import Part, Put, not_settings
 from holdfast.clients.settings.parts import JsonPart, programs_of
 from holdfast.clients.table import CLIENTS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from holdfast.clients.settings.files import Part, Put
-    from holdfast.kernel.workspace import Workspace
+from holdfast.kernel.workspace import Workspace
 
 # What its shim tells us of.
 EVENTS = (

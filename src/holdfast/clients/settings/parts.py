@@ -10,22 +10,17 @@ import json
 import os
 import shlex
 import tomllib
+from collections.abc import Iterator
+from typing import Any
 
 from holdfast.clients import launcher
-from holdfast.clients.settings.files import not_settings
+from holdfast.clients.settings.files import Put, not_settings
 from holdfast.clients.settings.text_edit import Malformed, Node, insert, parse, remove
 from holdfast.clients.table import CLIENTS
+from holdfast.kernel.workspace import Workspace
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from holdfast.clients.settings.files import Put
-    from holdfast.kernel.workspace import Workspace
-
-    # A list or an object, and the position of one of its items.
-    Spot = tuple[Node, int]
+# A list or an object, and the position of one of its items.
+Spot = tuple[Node, int]
 
 
 # What a command of ours has in it, whatever machine it is from: the launcher, our server, and what older
