@@ -125,8 +125,9 @@ def replacement_of(old: str, new: str, *, everywhere: bool, with_break: bool) ->
 
 
 def _is_everywhere(args: dict[str, Any]) -> bool:
-    if any(args.get(name) is True for name in _EVERYWHERE):
-        return True
+    for name in _EVERYWHERE:
+        if args.get(name) is True:
+            return True
     return args.get("expected_replacements", 1) not in (1, None)
 
 
@@ -138,7 +139,12 @@ def tasks_of(items: Any) -> list[Task]:
 
 def first_text(args: dict[str, Any], *names: str) -> str:
     """The first of these fields that holds a text; empty when none does."""
-    return next((text for name in names if (text := text_of(args.get(name)))), "")
+    # A plain loop: a long transcript asks for this tens of thousands of times.
+    for name in names:
+        text = args.get(name)
+        if text and isinstance(text, str):
+            return text
+    return ""
 
 
 # Patches
