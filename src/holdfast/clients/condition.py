@@ -9,48 +9,46 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from typing import TypedDict
 
 from holdfast.clients.discovery import sessions_in
 from holdfast.clients.events import last_times
 from holdfast.clients.installation import installer_of, parts_of
 from holdfast.clients.launcher import number_of
 from holdfast.clients.settings import files
+from holdfast.clients.settings.files import Part
 from holdfast.clients.settings.parts import JsonPart
 from holdfast.clients.table import CLIENTS, NAMES, part, title_of
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.text import plural
+from holdfast.kernel.workspace import Workspace
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import TypedDict
 
-    from holdfast.clients.settings.files import Part
-    from holdfast.kernel.workspace import Workspace
+class Condition(TypedDict):
+    """A client with something of ours in its settings. `problem` is empty when all is as `init`
+    would write it now, and `why` says what follows from it; `broken`: its hooks cannot even be
+    started."""
 
-    class Condition(TypedDict):
-        """A client with something of ours in its settings. `problem` is empty when all is as `init`
-        would write it now, and `why` says what follows from it; `broken`: its hooks cannot even be
-        started."""
+    client: str
+    problem: str
+    why: str
+    broken: bool
 
-        client: str
-        problem: str
-        why: str
-        broken: bool
 
-    class HookRuns(TypedDict):
-        """One client with our hooks. `events` has each event's last time, empty when it never came;
-        `version` is empty where it cannot be told. `problem` says why hooks do not run, `fix` what its
-        user can do; both are empty when they run, or when there was no session yet."""
+class HookRuns(TypedDict):
+    """One client with our hooks. `events` has each event's last time, empty when it never came;
+    `version` is empty where it cannot be told. `problem` says why hooks do not run, `fix` what its
+    user can do; both are empty when they run, or when there was no session yet."""
 
-        client: str
-        version: str
-        installed_at: str
-        events: dict[str, str]
-        sessions: int
-        problem: str
-        fix: str
+    client: str
+    version: str
+    installed_at: str
+    events: dict[str, str]
+    sessions: int
+    problem: str
+    fix: str
 
 
 NOT_STARTED = "Hooks that cannot start do nothing, and report nothing."

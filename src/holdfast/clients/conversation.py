@@ -315,16 +315,16 @@ def _several(text: str) -> list[dict[str, Any]]:
     return found
 
 
-def flat(content: Any, most: int = LONGEST_TEXT) -> str:
+def text_in(content: Any, most: int = LONGEST_TEXT) -> str:
     """The text of a message's content: a string, or blocks with a `text` each."""
     if isinstance(content, str):
-        return shortened(content, most)
+        return shorten(content, most)
     parts = []
     for block in list_of(content)[:1000]:
         part = block if isinstance(block, str) else text_of(table_of(block).get("text"))
         if part:
             parts.append(part)
-    return shortened("\n".join(parts), most)
+    return shorten("\n".join(parts), most)
 
 
 def strings_in(value: Any, most: int = 4000) -> str:
@@ -343,7 +343,7 @@ def strings_in(value: Any, most: int = 4000) -> str:
     return " ".join(found)
 
 
-def shortened(text: str, most: int) -> str:
+def shorten(text: str, most: int) -> str:
     """The beginning and, more important for output, the end of a text that is too long."""
     if len(text) <= most:
         return text
@@ -422,7 +422,7 @@ def string_in(line: bytes, key: bytes, start: int = 0, most: int = 200) -> str:
     return line[at:end].decode("utf-8", "replace") if end >= 0 else ""
 
 
-def piece(line: bytes, start: int, end: int) -> str:
+def decode_piece(line: bytes, start: int, end: int) -> str:
     """Part of a JSON string, cut anywhere in it, as the text it stands for.
 
     Where the string ends before `end`, so does the text.

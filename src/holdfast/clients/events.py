@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 
+from holdfast.clients.table import CLIENTS
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,15 +67,29 @@ PERSONS_COMMANDS = (
 )
 
 
-# The names that Claude Code gave, and that most clients took over from it.
+# The names that Claude Code gave, and that most clients took over from it. What a client does at the
+# last ones is none of our business.
 SHARED_EVENTS: dict[str, Means] = {
     "SessionStart": "start",
     "UserPromptSubmit": "prompt",
     "PreToolUse": "tool",
     "PostToolUse": "used",
+    "PostToolUseFailure": "used",
     "PreCompact": "compacting",
     "Stop": "stop",
     "SessionEnd": "end",
+    "PermissionRequest": "waits",
+    **dict.fromkeys(
+        (
+            *("PostToolBatch", "PostCompact", "SubagentStart", "SubagentStop", "StopFailure"),
+            *("ElicitationResult", "UserPromptExpansion", "PermissionDenied", "ErrorOccurred"),
+            *("PreModelSwitch", "PostModelSwitch", "ConfigChange", "Interrupt", "notify"),
+            *("Setup", "TeammateIdle", "TaskCreated", "TaskCompleted", "TodoCreated"),
+            *("TodoCompleted", "WorktreeCreate", "WorktreeRemove", "InstructionsLoaded"),
+            *("CwdChanged", "FileChanged", "DirectoryAdded", "MessageDisplay"),
+        ),
+        "nothing",
+    ),
 }
 
 
@@ -249,11 +265,11 @@ def caller_of(named: str, payload: dict[str, Any], environment: Mapping[str, str
 
 def is_named_twice(named: str, caller: str, root: str) -> bool:
     """Whether the caller's own settings in a worktree start our hooks as well: those count then."""
-    if named == caller or caller != "copilot":
+    if named == caller or caller not in CLIENTS:
         return False
-    from holdfast.clients.copilot.install import is_installed
+    from holdfast.clients import launcher
 
-    return is_installed(root)
+    return launcher.NAME in launcher.content_of(os.path.join(root, CLIENTS[caller].files[0]))
 
 
 # What a client asks its person, and what ended a turn

@@ -9,65 +9,65 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+from collections.abc import Callable, Collection, Iterable
+from typing import Protocol, TypedDict
 
 from holdfast.clients import launcher
 from holdfast.clients.settings import files
+from holdfast.clients.settings.files import Part, SettingsChange, Status
 from holdfast.clients.table import CLIENTS, NAMES, part, settings_home_of
 from holdfast.kernel import git_exclude
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.trust import WORKSPACES
-from holdfast.kernel.workspace import user_folder, worktrees
+from holdfast.kernel.workspace import Workspace, user_folder, worktrees
 from holdfast.processes import relaunch
 from holdfast.processes.distribution import install_command
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
-    from typing import Protocol, TypedDict
 
-    from holdfast.clients.settings.files import Part, SettingsChange, Status
-    from holdfast.kernel.workspace import Workspace
+class Installer(Protocol):
+    """The module `install` of a client. If the client's row has a `review`, the module has
+    `is_reviewed(workspace)`, too."""
 
-    class Installer(Protocol):
-        """The module `install` of a client. If the client's row has a `review`, the module has
-        `is_reviewed(workspace)`, too."""
+    # The events that our hooks are for; a dict has the time that the client may wait, in its own unit.
+    EVENTS: Collection[str]
 
-        # The events that our hooks are for; a dict has the time that the client may wait, in its own unit.
-        EVENTS: Collection[str]
+    def parts(self, workspace: Workspace, server: list[str]) -> list[Part]:
+        """The files of the client's row, and what of them is ours. `server` says how our MCP server is
+        started (nothing: it cannot be)."""
 
-        def parts(self, workspace: Workspace, server: list[str]) -> list[Part]:
-            """The files of the client's row, and what of them is ours. `server` says how our MCP server is
-            started (nothing: it cannot be)."""
+    def notes(self, workspace: Workspace) -> list[str]:
+        """What the client's user has to know."""
 
-        def notes(self, workspace: Workspace) -> list[str]:
-            """What the client's user has to know."""
 
-    class FileDone(TypedDict):
-        """What `init` or `uninstall` did to one file. `deleted`: holdfast made it, and nothing is left."""
+class FileDone(TypedDict):
+    """What `init` or `uninstall` did to one file. `deleted`: holdfast made it, and nothing is left."""
 
-        path: str
-        status: Status
-        deleted: bool
+    path: str
+    status: Status
+    deleted: bool
 
-    class Done(TypedDict):
-        """What they did for one client. `notes` are for its user to read."""
 
-        client: str
-        status: Status
-        files: list[FileDone]
-        notes: list[str]
+class Done(TypedDict):
+    """What they did for one client. `notes` are for its user to read."""
 
-    class BesideFile(TypedDict):
-        """A file or folder that `init` writes beside the settings."""
+    client: str
+    status: Status
+    files: list[FileDone]
+    notes: list[str]
 
-        path: str
-        what: str
 
-    class FoundClient(TypedDict):
-        """A client, and by what it was noticed; empty when it was not."""
+class BesideFile(TypedDict):
+    """A file or folder that `init` writes beside the settings."""
 
-        client: str
-        because: str
+    path: str
+    what: str
+
+
+class FoundClient(TypedDict):
+    """A client, and by what it was noticed; empty when it was not."""
+
+    client: str
+    because: str
 
 
 def installer_of(client: str) -> Installer:

@@ -89,8 +89,8 @@ def install() -> bool:
     """Put the launcher and what it starts in place, both as of this package; whether that changed
     something. A newer version that is still there stays: the journals of its projects are newer, too."""
     folder = folder_of_user()
-    has_newer = is_newer(_read(os.path.join(folder, PYTHON)))
-    if has_newer and _read(os.path.join(folder, NAME)):
+    has_newer = is_newer(content_of(os.path.join(folder, PYTHON)))
+    if has_newer and content_of(os.path.join(folder, NAME)):
         return False
     try:
         for each in (folder, os.path.join(folder, SESSIONS), os.path.join(folder, FAILED)):
@@ -112,7 +112,7 @@ def keep_current() -> None:
     try:
         if number_of(__version__) > number_of(os.environ.get(VERSION_VARIABLE, "")):
             _write(os.path.join(folder, NAME), text(folder), 0o755)
-        known = _read(os.path.join(folder, PYTHON))
+        known = content_of(os.path.join(folder, PYTHON))
         if known != installation() and not is_usable(known):
             _write(os.path.join(folder, PYTHON), installation(), 0o644)
     except OSError:
@@ -180,12 +180,12 @@ def problem() -> str:
     """What is wrong with the launcher of this user; empty when it would start this package, or another
     one of the same version or a newer one."""
     folder = folder_of_user()
-    written = _read(os.path.join(folder, NAME))
+    written = content_of(os.path.join(folder, NAME))
     if not written:
         return f"{os.path.join(folder, NAME)} is missing: no hook can be started."
-    if written != text(folder) and not is_newer(_read(os.path.join(folder, PYTHON))):
+    if written != text(folder) and not is_newer(content_of(os.path.join(folder, PYTHON))):
         return f"{os.path.join(folder, NAME)} is another version's."
-    known = _read(os.path.join(folder, PYTHON))
+    known = content_of(os.path.join(folder, PYTHON))
     gone = [each for each in programs(known) if not os.path.exists(each)]
     if gone:
         return f"{os.path.join(folder, NAME)} starts {gone[0]}, which is not there."
@@ -200,7 +200,7 @@ def failures() -> list[StartFailure]:
     found: list[StartFailure] = []
     for name in os.listdir(folder) if os.path.isdir(folder) else []:
         place = os.path.join(folder, name)
-        reason, _, where = _read(place).partition("\n")
+        reason, _, where = content_of(place).partition("\n")
         try:
             at = os.stat(place).st_mtime_ns // 1_000_000
         except OSError:
@@ -226,13 +226,14 @@ def quote(value: str) -> str:
 
 
 def _write(place: str, content: str, mode: int) -> bool:
-    if _read(place) == content:
+    if content_of(place) == content:
         return False
     write_synced(place, content.encode(), mode)
     return True
 
 
-def _read(place: str) -> str:
+def content_of(place: str) -> str:
+    """The text of a file; empty where it cannot be read."""
     try:
         return read_plain(place).decode(errors="replace")
     except OSError:

@@ -101,17 +101,17 @@ def find_limit(client: str, transcript: str) -> UsageLimit | None:
     """The limit that a session stands at: the last word of its transcript, or None if it went on."""
     if client not in CLIENTS or not transcript:
         return None
-    usage = part(client, "usage")
-    if not hasattr(usage, "limit_of"):
+    reader = part(client, "sessions")
+    if not hasattr(reader, "limit_of"):
         return None  # docs/how-to/clients.md says which clients write no limit down
     records = [record for line in _last_lines(transcript) if (record := object_in(line))]
     while records:
-        found: UsageLimit | bool | None = usage.limit_of(records.pop())
+        found: UsageLimit | bool | None = reader.limit_of(records.pop())
         if isinstance(found, dict):
             found["resets_at"] = (
                 found["resets_at"]
                 or read_reset(found["says"], found["at"])
-                or _told_before(usage, records)
+                or _told_before(reader, records)
             )
             return found
         if found is False:
@@ -119,9 +119,9 @@ def find_limit(client: str, transcript: str) -> UsageLimit | None:
     return None
 
 
-def _told_before(usage: Any, records: list[dict[str, Any]]) -> int:
+def _told_before(reader: Any, records: list[dict[str, Any]]) -> int:
     """The reset in the lines right before, for a client that tells it apart from the refusal."""
-    read = getattr(usage, "reset_of", None)
+    read = getattr(reader, "reset_of", None)
     if read is None:
         return 0
     found = (int(read(record)) for record in reversed(records[-LINES_BEFORE:]))

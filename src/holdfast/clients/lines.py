@@ -2,7 +2,7 @@
 
 A mark remembers which file it was, up to which byte whole lines were read, and a digest of the last
 bytes before that. A file that shrank, was replaced or whose bytes differ there is read from its
-beginning; who counts by message id counts nothing twice.
+beginning; a reader that counts by message id counts nothing twice.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from stat import S_ISREG
 from holdfast.kernel import canonical_json
 from holdfast.kernel.canonical_json import table_of, text_of
 from holdfast.kernel.digest import digest
+from holdfast.kernel.patterns import compile_later
 from holdfast.kernel.plain_file import read_plain
 
 TYPE_CHECKING = False
@@ -38,6 +39,8 @@ TAIL = 4096
 LARGEST_FILE = 32 << 20
 # How much of a file's beginning is read to tell whose it is, at first and at most.
 FIRST_BYTES, MOST_BYTES = 4096, 1 << 20
+
+_CWD = compile_later(rb'"cwd":\s*"((?:[^"\\]|\\.)*)"')
 
 
 class Unread(Exception):
@@ -65,7 +68,7 @@ class NewLines:
 
     def __iter__(self) -> Iterator[bytes]:
         try:
-            # Without waiting: a pipe in the place of a transcript must not hold anybody up.
+            # Without waiting: a pipe in the place of a transcript must not hold the reader up.
             descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except OSError as error:
             raise Unread(_why(error)) from error
@@ -174,6 +177,12 @@ def json_text(raw: bytes) -> str:
         return text_of(canonical_json.loads(f'"{raw.decode()}"'))
     except ValueError:
         return ""
+
+
+def cwd_in(raw: bytes) -> str:
+    """The folder that the first `cwd` of some bytes names; the last line of them may be cut."""
+    found = _CWD.search(raw)
+    return json_text(found[1]) if found else ""
 
 
 def read_object(path: str) -> dict[str, Any]:

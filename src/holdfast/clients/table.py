@@ -1,6 +1,6 @@
 """The clients that Holdfast knows, one row of facts for each; and which session runs this process.
 
-A client is one folder beside this file: `install`, `events`, `transcript` and `usage`. Everything that
+A client is one folder beside this file: `install`, `events`, `sessions` and `transcript`. Everything that
 goes through all clients goes through this table. docs/how-to/add-a-client.md says how to add one.
 """
 
@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     ClientName = Literal["claude", "codex", "gemini", "opencode", "qwen", "copilot"]
-    # `sessions` finds transcripts; `transcript` and `usage` read them.
-    PartName = Literal["install", "events", "transcript", "usage", "sessions"]
+    PartName = Literal["install", "events", "sessions", "transcript"]
 
 
 class ClientFacts:

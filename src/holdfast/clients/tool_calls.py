@@ -23,7 +23,7 @@ from holdfast.clients.conversation import (
     LONGEST_OUTPUT,
     LONGEST_TEXT,
     SessionEvent,
-    shortened,
+    shorten,
     task_of,
 )
 from holdfast.kernel.canonical_json import list_of, table_of, text_of
@@ -64,7 +64,7 @@ def call_event(kind: Kind, tool: str, args: dict[str, Any], *, id: str, at: str)
     """A call as an event of the kind that the client's table gives for the tool, any but an edit."""
     text, path, tasks = "", "", []
     if kind == "run":
-        text = shortened(text_of(args.get("command")), LONGEST_OUTPUT)
+        text = shorten(text_of(args.get("command")), LONGEST_OUTPUT)
         path = first_text(args, *_FOLDER)
     elif kind == "read":
         path = first_text(args, *_FILE)
@@ -73,14 +73,14 @@ def call_event(kind: Kind, tool: str, args: dict[str, Any], *, id: str, at: str)
     elif kind == "tasks":
         tasks = tasks_of(args.get("todos"))
     elif kind == "agent":
-        text = shortened(first_text(args, *_ERRAND) or tool, LONGEST_TEXT)
+        text = shorten(first_text(args, *_ERRAND) or tool, LONGEST_TEXT)
     elif kind == "plan":
-        text = shortened(first_text(args, *_PLAN), LONGEST_TEXT)
+        text = shorten(first_text(args, *_PLAN), LONGEST_TEXT)
     else:
         import json
 
         said = json.dumps(args, ensure_ascii=False, default=str)
-        text = shortened(f"{tool} {said}", LONGEST_CALL)
+        text = shorten(f"{tool} {said}", LONGEST_CALL)
     return SessionEvent(kind, at=at, id=id, text=text, path=path, tasks=tasks)
 
 
@@ -106,7 +106,7 @@ def edit_event(
         at=at,
         id=id,
         path=path or first_text(args, *_FILE),
-        text=shortened(text, LONGEST_TEXT),
+        text=shorten(text, LONGEST_TEXT),
         change=change,
         exact=() if "notebook_path" in args else exact,
     )
@@ -125,8 +125,9 @@ def replacement_of(old: str, new: str, *, everywhere: bool, with_break: bool) ->
 
 
 def _is_everywhere(args: dict[str, Any]) -> bool:
-    if any(args.get(name) is True for name in _EVERYWHERE):
-        return True
+    for name in _EVERYWHERE:
+        if args.get(name) is True:
+            return True
     return args.get("expected_replacements", 1) not in (1, None)
 
 
@@ -138,7 +139,12 @@ def tasks_of(items: Any) -> list[Task]:
 
 def first_text(args: dict[str, Any], *names: str) -> str:
     """The first of these fields that holds a text; empty when none does."""
-    return next((text for name in names if (text := text_of(args.get(name)))), "")
+    # A plain loop: a long transcript asks for this tens of thousands of times.
+    for name in names:
+        text = args.get(name)
+        if text and isinstance(text, str):
+            return text
+    return ""
 
 
 # Patches

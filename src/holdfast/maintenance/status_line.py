@@ -6,7 +6,7 @@ import os
 
 from holdfast.budgets import alerts
 from holdfast.budgets.rules import budget
-from holdfast.clients.claude import usage as claude
+from holdfast.clients.claude import sessions as claude
 from holdfast.clients.usage.model import Found
 from holdfast.kernel import clock, failures, latch
 from holdfast.kernel.canonical_json import table_of, text_of

@@ -10,11 +10,11 @@ from itertools import pairwise
 
 import apsw
 
-from holdfast.clients.claude import usage as claude
+from holdfast.clients.claude import sessions as claude
 from holdfast.clients.conversation import request_under_way
 from holdfast.clients.discovery import files_of, finder_of, newest_files
 from holdfast.clients.lines import Unread
-from holdfast.clients.opencode import usage as opencode
+from holdfast.clients.opencode import sessions as opencode
 from holdfast.clients.table import clients_at_home, own_id, owner_of
 from holdfast.clients.usage import amounts
 from holdfast.clients.usage.model import Found

@@ -11,6 +11,7 @@ import pytest
 
 from holdfast.clients import discovery, installation, transcripts
 from holdfast.clients.table import CLIENTS, NAMES, owner_of, part
+from holdfast.gates.person import agent_marks
 from holdfast.hooks.run import respond_to
 from holdfast.kernel import clock, failures, latch
 from holdfast.kernel.workspace import discover
@@ -53,16 +54,17 @@ MEMBERS = {
         *("NAME", "EVENTS", "LONGEST_CONTEXT", "ALONE", "KEEPS_COMMANDS"),
         *("read", "length", "answer"),
     ),
-    "sessions": ("sessions", "is_writer", "session_at", "find", "of_path"),
+    "sessions": (
+        *("sessions", "is_writer", "session_at", "find", "of_path"),
+        *("TELLING", "glance", "parse"),
+    ),
     "transcript": ("READ_WHOLE", "is_telling", "is_quiet", "peek", "parse", "skim"),
-    "usage": ("TELLING", "glance", "parse"),
 }
 # opencode keeps its sessions in a database, and writes no lines.
 OF_DATABASE = {
     **MEMBERS,
-    "sessions": ("sessions", "is_writer", "session_at", "find"),
+    "sessions": ("sessions", "is_writer", "session_at", "find", "changed", "read"),
     "transcript": ("read",),
-    "usage": ("changed", "read"),
 }
 
 
@@ -95,6 +97,11 @@ def test_a_prompt_starts_it(client: str) -> None:
     command = command_for(client, "-go on")  # type: ignore[arg-type]
     assert command[0] == CLIENTS[client].start[0]
     assert command[-1].endswith("-go on")
+
+
+def test_its_variables_say_that_no_person_typed_a_command(client: str) -> None:
+    facts = CLIENTS[client]
+    assert {facts.session_variable, facts.project_variable} - {""} <= agent_marks()
 
 
 # Install and uninstall

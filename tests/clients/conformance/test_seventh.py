@@ -56,6 +56,10 @@ def add_client(project: Path) -> None:
         table.read_text().replace(f'"{LIKE}", "copilot"]', f'"{LIKE}", "copilot", "{NEW}"]')
     )
     add_after(project / "src/holdfast/clients/hook.sh", rf"{LIKE}\) session=[^\n]*\n")
+    marks = (
+        rf'  \{{\n   "name": "{LIKE.upper()}_CODE",.*"{LIKE.upper()}_PROJECT_DIR",\n.*?\n  \}},\n'
+    )
+    add_after(project / "src/holdfast/gates/agent_marks.json", marks)
     # One folder.
     folder = project / "src/holdfast/clients" / NEW
     shutil.copytree(project / "src/holdfast/clients" / LIKE, folder)

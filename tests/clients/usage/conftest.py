@@ -60,7 +60,7 @@ def answer(number: int, *, session: str = "s", model: str = "claude-opus-5-5", *
 
 
 class Home:
-    """Somebody's home folder, and their clients' files for one repository."""
+    """A user's home folder, with the clients' files for one repository."""
 
     def __init__(self, root: Path, repository: Path) -> None:
         self.root = root

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.clients.discovery import sessions_since
 from holdfast.kernel.errors import Usage
 from tests.clients.usage.conftest import Home, answer, sample
 from tests.clients.usage.test_others import CHAT, MODEL_THREAD
@@ -97,3 +98,28 @@ def test_another_home_of_claude_is_where_its_variable_says(
     home.claude(answer(1))
     assert (home.root / "elsewhere/projects").is_dir()
     assert home.spent()["session"] == "s"
+
+
+def test_all_sessions_since_an_instant_count_whichever_client_wrote_them(home: Home) -> None:
+    _age(home.claude(answer(1), "older"), 1000)
+    _age(home.claude(answer(1), "newer"), 2000)
+    threads = [MODEL_THREAD, MODEL_THREAD.replace("0", "1")]
+    for thread in threads:
+        content = sample("codex.model.jsonl").replace(MODEL_THREAD, thread)
+        _age(home.codex(content, thread), 3000)
+    found = sessions_since(str(home.repository), 2_000_000)
+    assert sorted(found) == sorted(["newer", *threads])
+
+
+def test_a_database_of_opencode_is_where_its_variable_says(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home.opencode().close()
+    usual = home.root / ".local/share/opencode/opencode.db"
+    elsewhere = usual.rename(home.root / "mine.db")
+    assert home.spent()["sources"] == []
+    monkeypatch.setenv("OPENCODE_DB", str(elsewhere))
+    spent = home.spent()
+    assert spent["client"] == "opencode"
+    assert spent["cost"]
+    assert [one["path"] for one in spent["sources"]] == [str(elsewhere)]

@@ -1,1 +1,1 @@
-"""Claude: install, hook events, transcript, usage."""
+"""Claude Code: settings, hook events, sessions and what they spend, transcript."""

@@ -16,19 +16,7 @@ if TYPE_CHECKING:
 NAME = "claude"
 EVENTS: dict[str, Means] = {
     **SHARED_EVENTS,
-    "PostToolUseFailure": "used",
-    **dict.fromkeys(("PermissionRequest", "Notification", "Elicitation", "StopFailure"), "waits"),
-    **dict.fromkeys(
-        (
-            *("PostToolBatch", "PostCompact", "SubagentStart", "SubagentStop"),
-            *("ElicitationResult", "UserPromptExpansion"),
-            *("PreModelSwitch", "PostModelSwitch", "PermissionDenied"),
-            *("Setup", "TeammateIdle", "TaskCreated", "TaskCompleted", "ConfigChange"),
-            *("WorktreeCreate", "WorktreeRemove", "InstructionsLoaded", "CwdChanged"),
-            *("FileChanged", "DirectoryAdded", "MessageDisplay"),
-        ),
-        "nothing",
-    ),
+    **dict.fromkeys(("Notification", "Elicitation", "StopFailure"), "waits"),
 }
 # Of 10,000 characters on, all but the first 2,000 stand in a file that the model does not read.
 LONGEST_CONTEXT = 9_500

@@ -7,6 +7,7 @@ import os
 from glob import glob
 
 from holdfast.clients import launcher
+from holdfast.clients.settings.files import Part
 from holdfast.clients.settings.parts import (
     JsonPart,
     hook_group,
@@ -17,11 +18,7 @@ from holdfast.clients.settings.parts import (
 )
 from holdfast.clients.table import CLIENTS, home_of
 from holdfast.kernel.plain_file import read_plain
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from holdfast.clients.settings.files import Part
-    from holdfast.kernel.workspace import Workspace
+from holdfast.kernel.workspace import Workspace
 
 SETTINGS, SERVERS = CLIENTS["claude"].files
 # Without more than its own, a session's end has 1.5 s.
@@ -76,7 +73,7 @@ def _own_status_line(workspace: Workspace) -> dict[str, str]:
 
 
 def notes(workspace: Workspace) -> list[str]:
-    found = [path for path in _settings_files(workspace) if _has(path, ORIGINALS)]
+    found = [path for path in _settings_files(workspace) if ORIGINALS in launcher.content_of(path)]
     return [
         f"{path} runs the CCC project's own stop handler: two loops would drive the agent. "
         "Take one of them out."
@@ -95,10 +92,3 @@ def _settings_files(workspace: Workspace) -> list[str]:
         home_of("claude"), "plugins", "cache", "*", "*", "*", "hooks", "hooks.json"
     )
     return [*(os.path.join(folder, name) for folder, name in folders), *sorted(glob(plugins))]
-
-
-def _has(path: str, text: str) -> bool:
-    try:
-        return text in read_plain(path).decode(errors="replace")
-    except OSError:
-        return False

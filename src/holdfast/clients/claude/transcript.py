@@ -12,17 +12,17 @@ from holdfast.clients.conversation import (
     LONGEST_OUTPUT,
     SessionEvent,
     decode,
-    flat,
+    decode_piece,
     is_new,
     new_state,
     note_place,
-    piece,
     recall,
     remember,
-    shortened,
+    shorten,
     string_in,
     strings_in,
     task_of,
+    text_in,
     words_of_the_person,
 )
 from holdfast.clients.tool_calls import call_event, edit_event
@@ -165,7 +165,7 @@ def _excerpt(line: bytes, start: int) -> str:
         at = line.find(key, max(0, start - 200))
         if at >= 0:
             at += len(key)
-            return piece(line, at, at + EXCERPT)
+            return decode_piece(line, at, at + EXCERPT)
     return ""
 
 
@@ -199,7 +199,7 @@ def _user(
 ) -> None:
     content = message.get("content")
     if record.get("isCompactSummary"):
-        events.append(SessionEvent("summary", at=at, text=flat(content, LONGEST_OUTPUT)))
+        events.append(SessionEvent("summary", at=at, text=text_in(content, LONGEST_OUTPUT)))
         return
     if record.get("isMeta"):
         return
@@ -209,7 +209,7 @@ def _user(
         _result(block, record.get("toolUseResult"), at, state, events)
     if results:
         return
-    text = flat(content)
+    text = text_in(content)
     if "<task-notification>" in text[:200]:
         _ended_in_background(text, at, state, events)
         return
@@ -222,7 +222,7 @@ def _result(
     block: dict[str, Any], details: Any, at: str, state: ReaderState, events: list[SessionEvent]
 ) -> None:
     id, failed = text_of(block.get("tool_use_id")), block.get("is_error") is True
-    text = flat(block.get("content"), LONGEST_OUTPUT)
+    text = text_in(block.get("content"), LONGEST_OUTPUT)
     what = recall(state, id) or [""]
     if failed and _REFUSED.match(text):
         words = _REFUSED_WITH.search(text)
@@ -287,7 +287,7 @@ def _assistant(
         if kind == "text":
             text = text_of(block.get("text")).strip()
             if text and is_new(state, f"{name}:{len(text)}:{text[:24]}"):
-                events.append(SessionEvent("said", at=at, text=shortened(text, LONGEST_OUTPUT)))
+                events.append(SessionEvent("said", at=at, text=shorten(text, LONGEST_OUTPUT)))
         elif kind == "tool_use":
             id = text_of(block.get("id"))
             if is_new(state, id) or not id:

@@ -1,1 +1,1 @@
-"""Codex: install, hook events, transcript, usage."""
+"""Codex: settings, hook events, sessions and what they spend, transcript."""

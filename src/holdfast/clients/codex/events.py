@@ -9,20 +9,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from holdfast.clients.events import HookEvent, HookOutcome, Means
+    from holdfast.clients.events import HookEvent, HookOutcome
 
 NAME = "codex"
-EVENTS: dict[str, Means] = {
-    **SHARED_EVENTS,
-    "PermissionRequest": "waits",
-    **dict.fromkeys(
-        (
-            *("PostCompact", "SubagentStart", "SubagentStop"),
-            *("StopFailure", "Interrupt", "notify"),
-        ),
-        "nothing",
-    ),
-}
+EVENTS = SHARED_EVENTS
 # 2,500 tokens, which Codex takes for four bytes each; the middle of more than that is cut out.
 LONGEST_CONTEXT = 9_500
 ALONE = True

@@ -12,6 +12,7 @@ import os
 import tomllib
 
 from holdfast.clients import launcher
+from holdfast.clients.settings.files import Part
 from holdfast.clients.settings.parts import (
     JsonPart,
     TomlPart,
@@ -21,12 +22,7 @@ from holdfast.clients.settings.parts import (
 )
 from holdfast.clients.table import CLIENTS, home_of
 from holdfast.kernel.plain_file import read_plain
-from holdfast.kernel.workspace import worktrees
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from holdfast.clients.settings.files import Part
-    from holdfast.kernel.workspace import Workspace
+from holdfast.kernel.workspace import Workspace, worktrees
 
 HOOKS, SETTINGS = CLIENTS["codex"].files
 # At a session's end Codex waits 3 seconds at most.

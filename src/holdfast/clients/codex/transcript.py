@@ -16,14 +16,14 @@ from holdfast.clients.conversation import (
     PEEK_ABOVE,
     SessionEvent,
     decode,
-    flat,
+    decode_piece,
     note_place,
-    piece,
     recall,
     remember,
-    shortened,
+    shorten,
     string_in,
     strings_in,
+    text_in,
     words_of_the_person,
 )
 from holdfast.clients.tool_calls import read_patch, tasks_of
@@ -115,7 +115,7 @@ def peek(line: bytes, state: ReaderState, events: list[SessionEvent]) -> bool:
         events.append(SessionEvent("compact", at=stamp))
         at = line.find(b'"message":"', 0, 400)
         if at >= 0:
-            text = piece(line, at + 11, at + 11 + LONGEST_OUTPUT)
+            text = decode_piece(line, at + 11, at + 11 + LONGEST_OUTPUT)
             events.append(SessionEvent("summary", at=stamp, text=text))
         return True
     if not any(word in line[:300] for word in _OUTPUTS):
@@ -125,10 +125,10 @@ def peek(line: bytes, state: ReaderState, events: list[SessionEvent]) -> bool:
     if at < 0 or not id or id in state["pending"]:
         return False
     at += len(_OUTPUT)
-    text = piece(line, at, at + EXCERPT)
+    text = decode_piece(line, at, at + EXCERPT)
     end = line.rfind(b'"')
     if end > at + EXCERPT:
-        text += CUT + piece(line, max(at + EXCERPT, end - 1500), end)
+        text += CUT + decode_piece(line, max(at + EXCERPT, end - 1500), end)
     _output(id, text, string_in(line, b'"timestamp":"'), state, events)
     return True
 
@@ -142,7 +142,7 @@ def parse(record: dict[str, Any], state: ReaderState, events: list[SessionEvent]
         note_place(text_of(payload.get("cwd")), at, state, events)
     elif kind == "compacted":
         events.append(SessionEvent("compact", at=at))
-        text = shortened(text_of(payload.get("message")), LONGEST_OUTPUT)
+        text = shorten(text_of(payload.get("message")), LONGEST_OUTPUT)
         events.append(SessionEvent("summary", at=at, text=text))
     elif kind == "event_msg":
         if sub == "user_message":
@@ -160,7 +160,7 @@ def _prompt(
     if "<subagent_notification>" in text[:200]:
         _ended_agents(text, at, state, events)
         return
-    words = words_of_the_person(shortened(text, 24_000))
+    words = words_of_the_person(shorten(text, 24_000))
     if not words:
         return
     other = state["pending"].get("prompt", ["", ""])
@@ -178,11 +178,11 @@ def _item(
 ) -> None:
     id = text_of(payload.get("call_id")) or text_of(payload.get("id"))
     if sub == "message":
-        text, role = flat(payload.get("content")), payload.get("role")
+        text, role = text_in(payload.get("content")), payload.get("role")
         if role == "user":
             _prompt(text, "item", at, state, events)
         elif role == "assistant" and text.strip():
-            events.append(SessionEvent("said", at=at, text=shortened(text.strip(), LONGEST_OUTPUT)))
+            events.append(SessionEvent("said", at=at, text=shorten(text.strip(), LONGEST_OUTPUT)))
     elif sub == "function_call":
         given = _arguments(payload.get("arguments"))
         _call(text_of(payload.get("name")), given, at, id, state, events)
@@ -201,7 +201,7 @@ def _item(
             text = output
         else:
             content = table_of(output).get("content")
-            text = flat(output if isinstance(output, list) else content)
+            text = text_in(output if isinstance(output, list) else content)
             if table_of(output).get("success") is False:
                 text = f"exited with code 1\n{text}"
         _output(id, text, at, state, events)
@@ -230,7 +230,7 @@ def _call(
             _patch(command, at, id, events)
             return
         folder = text_of(given.get("workdir")) or text_of(given.get("cwd"))
-        text = shortened(command, LONGEST_OUTPUT)
+        text = shorten(command, LONGEST_OUTPUT)
         events.append(SessionEvent("run", at=at, id=id, text=text, path=folder))
     elif name == "apply_patch":
         _patch(text_of(given.get("input")) or text_of(given.get("patch")), at, id, events)
@@ -243,7 +243,7 @@ def _call(
         events.append(SessionEvent("call", at=at, id=id, text=text_of(given.get("chars"))[:400]))
     elif name == "spawn_agent":
         remember(state, id, "spawn")
-        what = text_of(given.get("message")) or flat(given.get("items"))
+        what = text_of(given.get("message")) or text_in(given.get("items"))
         events.append(SessionEvent("agent", at=at, id=id, text=what[:400]))
     else:
         if name in ("wait_agent", "close_agent", "wait"):
@@ -278,7 +278,7 @@ def _patch(text: str, at: str, id: str, events: list[SessionEvent]) -> None:
                 at=at,
                 id=id,
                 path=path,
-                text=shortened(file["body"], 16_000),
+                text=shorten(file["body"], 16_000),
                 change=change,
                 again=number > 0 or bool(origin),
                 exact=file["exact"],
@@ -310,7 +310,7 @@ def _output(id: str, text: str, at: str, state: ReaderState, events: list[Sessio
     failed = None if running else code[1] != "0" if code else None
     text = text.partition("\nOutput:\n")[2] or text
     events.append(
-        SessionEvent("result", at=at, id=id, text=shortened(text, LONGEST_OUTPUT), failed=failed)
+        SessionEvent("result", at=at, id=id, text=shorten(text, LONGEST_OUTPUT), failed=failed)
     )
 
 

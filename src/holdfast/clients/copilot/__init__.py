@@ -1,1 +1,1 @@
-"""Copilot CLI: install, hook events, transcript, usage."""
+"""Copilot CLI: settings, hook events, sessions and what they spend, transcript."""

@@ -18,15 +18,7 @@ if TYPE_CHECKING:
 NAME = "copilot"
 EVENTS: dict[str, Means] = {
     **SHARED_EVENTS,
-    "PostToolUseFailure": "used",
-    **dict.fromkeys(("PermissionRequest", "Notification"), "waits"),
-    **dict.fromkeys(
-        (
-            *("ErrorOccurred", "SubagentStart"),
-            *("SubagentStop", "PostToolBatch", "StopFailure", "PostCompact"),
-        ),
-        "nothing",
-    ),
+    "Notification": "waits",
 }
 # No limit was seen; ours is the usual length of a pack.
 LONGEST_CONTEXT = 9_500

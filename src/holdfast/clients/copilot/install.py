@@ -8,14 +8,10 @@ from __future__ import annotations
 import os
 
 from holdfast.clients import launcher
+from holdfast.clients.settings.files import Part
 from holdfast.clients.settings.parts import JsonPart, hook_groups, server_entry, with_seconds
 from holdfast.clients.table import CLIENTS, home_of
-from holdfast.kernel.plain_file import read_plain
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from holdfast.clients.settings.files import Part
-    from holdfast.kernel.workspace import Workspace
+from holdfast.kernel.workspace import Workspace
 
 SETTINGS, SERVERS = CLIENTS["copilot"].files
 EVENTS = with_seconds(
@@ -35,37 +31,19 @@ def parts(workspace: Workspace, server: list[str]) -> list[Part]:
     return found
 
 
-def is_installed(root: str) -> bool:
-    """Whether Copilot's own settings in a worktree start our hooks."""
-    try:
-        return launcher.NAME in read_plain(os.path.join(root, SETTINGS)).decode(errors="replace")
-    except OSError:
-        return False
-
-
 def is_reviewed(workspace: Workspace) -> bool:
     """Whether the user trusts this folder: Copilot keeps those in a file that is its own."""
-    try:
-        text = read_plain(os.path.join(home_of("copilot"), "config.json")).decode()
-    except (OSError, UnicodeDecodeError):
-        return False
-    return f'"{workspace.root}"' in text
+    config = os.path.join(home_of("copilot"), "config.json")
+    return f'"{workspace.root}"' in launcher.content_of(config)
 
 
 def notes(workspace: Workspace) -> list[str]:
     review = CLIENTS["copilot"].review
     found = [f"Copilot CLI runs no hook before you trust this folder. {review}"]
     servers = os.path.join(workspace.root, ".mcp.json")
-    if os.path.exists(servers) and not _names_us(servers):
+    if os.path.exists(servers) and '"holdfast"' not in launcher.content_of(servers):
         found.append(
             f"Copilot CLI reads {servers} and not {SERVERS} where there are both. Put the entry "
             "`holdfast` into it, too: `holdfast init --client claude` does so."
         )
     return found
-
-
-def _names_us(path: str) -> bool:
-    try:
-        return b'"holdfast"' in read_plain(path)
-    except OSError:
-        return False

@@ -1,4 +1,8 @@
-"""Copilot CLI: `~/.copilot/session-state/<session>/events.jsonl`, whose first line names the folder."""
+"""Copilot CLI: `~/.copilot/session-state/<session>/events.jsonl`, whose first line names the folder.
+
+Each answer of a model has a `session.usage_record`. `cost` there counts premium requests, which are no
+money: the price comes from our own list.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ import os
 from holdfast.clients.discovery import found_session, newest_first, paths_matching, source_of
 from holdfast.clients.lines import first_record
 from holdfast.clients.table import home_of
+from holdfast.clients.usage.model import count, new_context, new_limit, new_message
 from holdfast.kernel.canonical_json import table_of, text_of
 
 TYPE_CHECKING = False
@@ -15,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from holdfast.clients.discovery import FoundSession, SessionPlace
-    from holdfast.clients.usage.model import Source
+    from holdfast.clients.usage.model import Found, Source, UsageLimit
 
 FOLDER, FILE = "session-state", "events.jsonl"
 FIRST = "session.start"
@@ -52,3 +57,60 @@ def session_at(path: str, modified: int) -> FoundSession:
 def is_of_subagent(record: dict[str, Any]) -> bool:
     data = table_of(record.get("data"))
     return bool(record.get("agentId") or data.get("agentId") or data.get("parentToolCallId"))
+
+
+# What the lines say of spending
+
+TELLING = (b'"session.usage_record"', b'"session.error"', b'"session.start"')
+
+
+def glance(line: bytes, state: dict[str, Any], found: Found) -> None:
+    if line.startswith(b'{"type":"'):
+        found.known += 1
+
+
+def parse(record: dict[str, Any], source: Source, state: dict[str, Any], found: Found) -> None:
+    """The session's beginning, one answer, or an error."""
+    found.known += 1
+    kind, at = record.get("type"), text_of(record.get("timestamp"))
+    data = table_of(record.get("data"))
+    if kind == "session.start":
+        found.started_at = text_of(data.get("startTime")) or at
+    elif kind == "session.error":
+        found.errors[text_of(record.get("id")) or at] = text_of(data.get("message")) or "error"
+    elif kind == "session.usage_record":
+        _answer(record, table_of(data.get("usage")), at, found)
+
+
+def _answer(record: dict[str, Any], usage: dict[str, Any], at: str, found: Found) -> None:
+    id = text_of(usage.get("apiCallId")) or text_of(record.get("id"))
+    answer = new_message(id, at, text_of(usage.get("model")))
+    asked = count(usage.get("inputTokens"))
+    read, written = count(usage.get("cacheReadTokens")), count(usage.get("cacheWriteTokens"))
+    # What came from the cache and went to it is part of the input.
+    answer["input"] = max(0, asked - read - written)
+    answer["output"] = count(usage.get("outputTokens"))
+    answer["cache_read"], answer["cache_write"] = read, written
+    answer["counted"] = True
+    found.messages[answer["id"]] = answer
+    if not is_of_subagent(record):
+        window = count(usage.get("maxPromptTokens"))
+        tokens = asked + answer["output"]
+        found.context = new_context(at, tokens, answer["model"], window=window)
+
+
+def limit_of(record: dict[str, Any]) -> UsageLimit | bool | None:
+    """The usage limit that a line tells of; False for a line that goes on with the work, None for one
+    that says nothing of it."""
+    kind, data = text_of(record.get("type")), table_of(record.get("data"))
+    if kind in ("user.message", "assistant.message", "tool.execution_start"):
+        return False
+    if kind != "session.error":
+        return None
+    is_limit = data.get("statusCode") == 429 or text_of(data.get("errorType")) in (
+        "rate_limit",
+        "quota",
+    )
+    if not is_limit:
+        return False
+    return new_limit(text_of(data.get("message")), text_of(record.get("timestamp")))

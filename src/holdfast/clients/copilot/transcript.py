@@ -13,7 +13,7 @@ from holdfast.clients.conversation import (
     note_place,
     recall,
     remember,
-    shortened,
+    shorten,
     skim_decoded,
     task_of,
     words_of_the_person,
@@ -90,13 +90,13 @@ def _asked(data: dict[str, Any], at: str, state: ReaderState, events: list[Sessi
     # What a stop hook, a skill or the autopilot puts in says where it comes from.
     if text_of(data.get("source")) not in ("", "user") or data.get("isAutopilotContinuation"):
         return
-    words = words_of_the_person(shortened(text_of(data.get("content")), LONGEST_TEXT))
+    words = words_of_the_person(shorten(text_of(data.get("content")), LONGEST_TEXT))
     if words:
         events.append(SessionEvent("prompt", at=at, text=words))
 
 
 def _said(data: dict[str, Any], at: str, state: ReaderState, events: list[SessionEvent]) -> None:
-    text = shortened(text_of(data.get("content")), LONGEST_TEXT).strip()
+    text = shorten(text_of(data.get("content")), LONGEST_TEXT).strip()
     if text:
         events.append(SessionEvent("said", at=at, text=text))
 
@@ -135,7 +135,7 @@ def _ended(data: dict[str, Any], at: str, state: ReaderState, events: list[Sessi
     code = table_of(data.get("shellExecution")).get("exitCode")
     failed = (not success or bool(code)) if isinstance(success, bool) else None
     text = _SHELL_END.sub("", text).strip()
-    text = shortened(text, LONGEST_OUTPUT)
+    text = shorten(text, LONGEST_OUTPUT)
     events.append(SessionEvent("result", at=at, id=id, text=text, failed=failed))
     if tool == "task":
         events.append(SessionEvent("agent_end", at=at, id=id))
@@ -149,7 +149,7 @@ def _compacted(
     if data.get("success") is False:
         return
     events.append(SessionEvent("compact", at=at))
-    summary = shortened(text_of(data.get("summaryContent")), LONGEST_TEXT)
+    summary = shorten(text_of(data.get("summaryContent")), LONGEST_TEXT)
     if summary:
         events.append(SessionEvent("summary", at=at, text=summary))
 
@@ -158,7 +158,7 @@ def _planned(data: dict[str, Any], at: str, state: ReaderState, events: list[Ses
     plan = text_of(data.get("planContent")) or text_of(data.get("summary"))
     if plan:
         id = text_of(data.get("requestId"))
-        events.append(SessionEvent("plan", at=at, id=id, text=shortened(plan, LONGEST_TEXT)))
+        events.append(SessionEvent("plan", at=at, id=id, text=shorten(plan, LONGEST_TEXT)))
 
 
 _READERS: dict[str, Reader] = {

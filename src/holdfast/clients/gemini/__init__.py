@@ -1,1 +1,1 @@
-"""Gemini: install, hook events, transcript, usage."""
+"""Gemini CLI: settings, hook events, sessions and what they spend, transcript."""

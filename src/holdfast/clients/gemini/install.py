@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
+from holdfast.clients.settings.files import Part
 from holdfast.clients.settings.parts import hooks_and_server, with_seconds
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from holdfast.clients.settings.files import Part
-    from holdfast.kernel.workspace import Workspace
+from holdfast.kernel.workspace import Workspace
 
 _SECONDS = with_seconds(
     *("SessionStart", "BeforeAgent", "BeforeTool", "AfterTool"),

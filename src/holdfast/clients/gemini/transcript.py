@@ -16,12 +16,12 @@ from stat import S_ISREG
 from holdfast.clients.conversation import (
     LONGEST_OUTPUT,
     SessionEvent,
-    flat,
     is_new,
     note_place,
-    shortened,
+    shorten,
     skim_decoded,
     task_of,
+    text_in,
     words_of_the_person,
 )
 from holdfast.clients.lines import Unread
@@ -194,7 +194,7 @@ def _prompt(
 ) -> bool:
     """Whether the person wrote it, and not the client."""
     # What the person typed; `content` has the files that `@name` stands for as well.
-    text = flat(message.get("displayContent")) or flat(message.get("content"))
+    text = text_in(message.get("displayContent")) or text_in(message.get("content"))
     if _SNAPSHOT in text:
         events.append(SessionEvent("compact", at=at))
         events.append(SessionEvent("summary", at=at, text=text.partition(_SNAPSHOT)[2].strip()))
@@ -219,7 +219,7 @@ def _folder(folders: Any, at: str, state: ReaderState, events: list[SessionEvent
 def _answer(
     message: dict[str, Any], at: str, state: ReaderState, events: list[SessionEvent]
 ) -> None:
-    id, text = text_of(message.get("id")), flat(message.get("content")).strip()
+    id, text = text_of(message.get("id")), text_in(message.get("content")).strip()
     if text and text not in _GREETINGS and is_new(state, f"{id} said"):
         events.append(SessionEvent("said", at=at, text=text))
     for each in list_of(message.get("toolCalls")):
@@ -260,7 +260,7 @@ def _ended(call: dict[str, Any], id: str, at: str, events: list[SessionEvent]) -
         failed = bool(_SIGNAL.search(output)) or bool(code and code[-1] != "0")
         output = _SHELL_NOTES.sub("", output).removeprefix("Output: ")
         output = _LAST_EXIT_CODE.sub("", output)
-    text = shortened(output.strip(), LONGEST_OUTPUT)
+    text = shorten(output.strip(), LONGEST_OUTPUT)
     events.append(SessionEvent("result", at=at, id=id, text=text, failed=failed))
     if status != "success":
         return

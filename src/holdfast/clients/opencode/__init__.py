@@ -1,1 +1,1 @@
-"""Opencode: install, hook events, transcript, usage."""
+"""opencode: settings, hook events, sessions and what they spend, transcript."""

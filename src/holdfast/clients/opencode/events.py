@@ -21,7 +21,6 @@ EVENTS: dict[str, Means] = {
     "chat.message": "prompt",
     "tool.execute.before": "tool",
     "tool.execute.after": "used",
-    "PermissionRequest": "waits",
     # A person answered a permission or a question.
     "Answered": "used",
     **dict.fromkeys(("chat.params", "shell.env", "dispose"), "nothing"),

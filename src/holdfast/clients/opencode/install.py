@@ -6,16 +6,10 @@ import json
 import os
 
 from holdfast.clients import launcher
-from holdfast.clients.settings.files import not_settings
+from holdfast.clients.settings.files import Part, Put, not_settings
 from holdfast.clients.settings.parts import JsonPart, programs_of
 from holdfast.clients.table import CLIENTS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from holdfast.clients.settings.files import Part, Put
-    from holdfast.kernel.workspace import Workspace
+from holdfast.kernel.workspace import Workspace
 
 # What its shim tells us of.
 EVENTS = (
@@ -29,36 +23,34 @@ _BEGIN = "const COMMAND = "
 _COMMAND = f'{_BEGIN}["holdfast", "hook"]'
 
 
-class WholePart:
-    """A file that is ours altogether. `mark` stands in every version of it; a file without it is not ours."""
+class PluginPart:
+    """The plugin's file, which is ours altogether. `MARK` stands in every version of it; a file without it
+    is not ours."""
 
-    def __init__(
-        self, path: str, content: str, mark: str, programs: Callable[[str], list[str]]
-    ) -> None:
+    def __init__(self, path: str) -> None:
         self.path = path
-        self._content = content
-        self._mark = mark
-        self._programs = programs
 
     def put(self, text: str) -> Put:
-        if text and self._mark not in text:
+        if text and MARK not in text:
             raise not_settings(self.path, "is there already, and not ours")
-        return {"text": self._content, "pieces": [], "notes": []}
+        return {"text": _shim(launcher.command()), "pieces": [], "notes": []}
 
     def has_ours(self, text: str) -> bool:
-        return self._mark in text
+        return MARK in text
 
     def take(self, text: str) -> str:
-        return "" if self._mark in text else text
+        return "" if MARK in text else text
 
     def programs(self, text: str) -> list[str]:
-        return self._programs(text) if self._mark in text else []
+        line = next((one for one in text.splitlines() if one.startswith(_BEGIN)), "")
+        try:
+            return programs_of(json.loads(line.removeprefix(_BEGIN))) if MARK in text else []
+        except ValueError:
+            return []
 
 
 def parts(workspace: Workspace, server: list[str]) -> list[Part]:
-    found: list[Part] = [
-        WholePart(os.path.join(workspace.root, PLUGIN), _shim(launcher.command()), MARK, _programs),
-    ]
+    found: list[Part] = [PluginPart(os.path.join(workspace.root, PLUGIN))]
     if server:
         entry = {"type": "local", "command": server, "enabled": True}
         found.append(JsonPart(_settings(workspace), members=[(["mcp", "holdfast"], entry)]))
@@ -72,16 +64,6 @@ def _shim(words: list[str]) -> str:
     if text.count(_COMMAND) != 1:
         raise RuntimeError("opencode.js does not say how it starts a hook")
     return text.replace(_COMMAND, f"{_BEGIN}{json.dumps(words)}")
-
-
-def _programs(text: str) -> list[str]:
-    for line in text.splitlines():
-        if line.startswith(_BEGIN):
-            try:
-                return programs_of(json.loads(line.removeprefix(_BEGIN)))
-            except ValueError:
-                return []
-    return []
 
 
 def _settings(workspace: Workspace) -> str:

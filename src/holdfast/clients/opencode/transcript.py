@@ -14,7 +14,7 @@ from holdfast.clients.conversation import (
     LONGEST_TEXT,
     SessionEvent,
     note_place,
-    shortened,
+    shorten,
     words_of_the_person,
 )
 from holdfast.clients.lines import Unread, read_object
@@ -152,7 +152,7 @@ def _part(
         events.append(SessionEvent("compact", at=_time(created)))
     elif kind == "subtask":
         text = text_of(part.get("prompt")) or text_of(part.get("description"))
-        events.append(SessionEvent("agent", at=_time(created), text=shortened(text, LONGEST_TEXT)))
+        events.append(SessionEvent("agent", at=_time(created), text=shorten(text, LONGEST_TEXT)))
     elif kind not in _SILENT_PARTS or role not in ("user", "assistant"):
         state["unknown"] += 1
     return DONE
@@ -170,13 +170,13 @@ def _text(
     if message.get("role") == "user":
         words = words_of_the_person(_unquoted(text))
         if words and not part.get("synthetic"):
-            events.append(SessionEvent("prompt", at=at, text=shortened(words, LONGEST_TEXT)))
+            events.append(SessionEvent("prompt", at=at, text=shorten(words, LONGEST_TEXT)))
         return DONE
     is_whole = bool(times.get("end")) or _is_complete(message)
     # A client that was killed leaves its last words without an end: they are told as they are.
     if text.strip() and (is_whole or told != BEGUN):
         kind: Kind = "summary" if message.get("summary") is True else "said"
-        events.append(SessionEvent(kind, at=at, text=shortened(text.strip(), LONGEST_TEXT)))
+        events.append(SessionEvent(kind, at=at, text=shorten(text.strip(), LONGEST_TEXT)))
         told = BEGUN
     return DONE if is_whole else told or WAITING
 
@@ -239,7 +239,7 @@ def _patch(
         # Both name the same files in the same order; where they do not, what was changed is not known.
         one = told[place] if len(told) == len(files) else None
         change = _FILE_CHANGES.get(what, "edited")
-        kept = shortened(text, LONGEST_TEXT) if not place else ""
+        kept = shorten(text, LONGEST_TEXT) if not place else ""
         events.append(
             SessionEvent(
                 "edit",
@@ -254,7 +254,7 @@ def _patch(
             )
         )
     if not files:
-        events.append(SessionEvent("call", at=at, id=id, text=shortened(f"patch {text}", 2000)))
+        events.append(SessionEvent("call", at=at, id=id, text=shorten(f"patch {text}", 2000)))
 
 
 def _ended(
@@ -272,7 +272,7 @@ def _ended(
         code = details.get("exit")
         # Without a code the command was stopped, or runs on behind the session.
         failed = code != 0 if isinstance(code, int) else None
-    text = shortened(output.strip(), LONGEST_OUTPUT)
+    text = shorten(output.strip(), LONGEST_OUTPUT)
     events.append(SessionEvent("result", at=at, id=id, text=text, failed=failed))
     if tool == "task":
         events.append(SessionEvent("agent_end", at=at, id=id))

@@ -1,1 +1,1 @@
-"""Qwen Code: install, hook events, transcript, usage."""
+"""Qwen Code: settings, hook events, sessions and what they spend, transcript."""

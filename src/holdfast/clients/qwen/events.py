@@ -14,16 +14,7 @@ if TYPE_CHECKING:
 NAME = "qwen"
 EVENTS: dict[str, Means] = {
     **SHARED_EVENTS,
-    "PostToolUseFailure": "used",
-    **dict.fromkeys(("PermissionRequest", "Notification", "StopFailure"), "waits"),
-    **dict.fromkeys(
-        (
-            *("PostToolBatch", "PostCompact", "SubagentStart", "SubagentStop"),
-            *("PermissionDenied", "UserPromptExpansion"),
-            *("InstructionsLoaded", "TodoCreated", "TodoCompleted"),
-        ),
-        "nothing",
-    ),
+    **dict.fromkeys(("Notification", "StopFailure"), "waits"),
 }
 # No limit was seen; ours is the usual length of a pack.
 LONGEST_CONTEXT = 9_500

@@ -9,12 +9,12 @@ from __future__ import annotations
 from holdfast.clients.conversation import (
     LONGEST_OUTPUT,
     SessionEvent,
-    flat,
     note_place,
     recall,
     remember,
-    shortened,
+    shorten,
     skim_decoded,
+    text_in,
     words_of_the_person,
 )
 from holdfast.clients.tool_calls import call_event, edit_event
@@ -72,7 +72,7 @@ def parse(record: dict[str, Any], state: ReaderState, events: list[SessionEvent]
     elif kind == "user":
         # The client writes in the person's name as well, and says so.
         if text_of(record.get("provenance")) in ("", "real_user"):
-            words = words_of_the_person(flat(parts))
+            words = words_of_the_person(text_in(parts))
             if words:
                 events.append(SessionEvent("prompt", at=at, text=words))
     elif kind == "assistant":
@@ -84,14 +84,14 @@ def parse(record: dict[str, Any], state: ReaderState, events: list[SessionEvent]
 def _compressed(payload: dict[str, Any], at: str, events: list[SessionEvent]) -> None:
     history = list_of(payload.get("compressedHistory"))
     events.append(SessionEvent("compact", at=at))
-    text = flat(list_of(table_of(history[0]).get("parts"))) if history else ""
+    text = text_in(list_of(table_of(history[0]).get("parts"))) if history else ""
     if text:
         events.append(SessionEvent("summary", at=at, text=text))
 
 
 def _said(parts: list[Any], at: str, state: ReaderState, events: list[SessionEvent]) -> None:
     spoken = [part for part in map(table_of, parts) if not part.get("thought")]
-    text = flat(spoken).strip()
+    text = text_in(spoken).strip()
     if text:
         events.append(SessionEvent("said", at=at, text=text))
     for part in spoken:
@@ -131,7 +131,7 @@ def _ended(
             code = shown.get("exitCode")
             failed = bool(code) or bool(shown.get("signal")) if code is not None else failed
             text = text_of(shown.get("output")) or text
-        text = shortened(text.strip(), LONGEST_OUTPUT)
+        text = shorten(text.strip(), LONGEST_OUTPUT)
         events.append(SessionEvent("result", at=at, id=id, text=text, failed=failed))
         if _TOOLS.get(tool) == "agent":
             events.append(SessionEvent("agent_end", at=at, id=id))

@@ -9,65 +9,65 @@ from __future__ import annotations
 import json
 import os
 import stat
+from typing import Any, Literal, Protocol, TypedDict
 
 from holdfast.kernel.digest import id_of
 from holdfast.kernel.errors import HoldfastError, from_os_error
 from holdfast.kernel.plain_file import read_plain, write_synced
+from holdfast.kernel.workspace import Workspace
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Literal, Protocol, TypedDict
+Status = Literal["installed", "already", "left", "removed", "restored", "absent"]
 
-    from holdfast.kernel.workspace import Workspace
 
-    Status = Literal["installed", "already", "left", "removed", "restored", "absent"]
+class Put(TypedDict):
+    """The text of a file with our entries, the entries that were added, and notes on those that were
+    not."""
 
-    class Put(TypedDict):
-        """The text of a file with our entries, the entries that were added, and notes on those that were
-        not."""
+    text: str
+    pieces: list[str]
+    notes: list[str]
 
-        text: str
-        pieces: list[str]
-        notes: list[str]
 
-    class Part(Protocol):
-        """What we want of one file, and how its format takes it."""
+class Part(Protocol):
+    """What we want of one file, and how its format takes it."""
 
-        path: str
+    path: str
 
-        def put(self, text: str) -> Put:
-            """Idempotent; HoldfastError when the file is not what it should be."""
-            ...
+    def put(self, text: str) -> Put:
+        """Idempotent; HoldfastError when the file is not what it should be."""
+        ...
 
-        def has_ours(self, text: str) -> bool: ...
+    def has_ours(self, text: str) -> bool: ...
 
-        def take(self, text: str) -> str:
-            """Without ours, wherever it stands; the same text when nothing of ours is there."""
-            ...
+    def take(self, text: str) -> str:
+        """Without ours, wherever it stands; the same text when nothing of ours is there."""
+        ...
 
-        def programs(self, text: str) -> list[str]:
-            """What the commands of ours in it start, and the scripts that they give it."""
-            ...
+    def programs(self, text: str) -> list[str]:
+        """What the commands of ours in it start, and the scripts that they give it."""
+        ...
 
-    class KeptFile(TypedDict):
-        """What a file was, and what we made of it. `created`: it was not there before the first time,
-        nor were so many of the folders around it."""
 
-        original: str
-        installed: str
-        pieces: list[str]
-        created: bool
-        folders: int
+class KeptFile(TypedDict):
+    """What a file was, and what we made of it. `created`: it was not there before the first time,
+    nor were so many of the folders around it."""
 
-    class SettingsChange(TypedDict):
-        """What is to be done to a file. None: it is not there. `kept` is what to remember of it."""
+    original: str
+    installed: str
+    pieces: list[str]
+    created: bool
+    folders: int
 
-        path: str
-        status: Status
-        before: str | None
-        after: str | None
-        kept: KeptFile | None
-        notes: list[str]
+
+class SettingsChange(TypedDict):
+    """What is to be done to a file. None: it is not there. `kept` is what to remember of it."""
+
+    path: str
+    status: Status
+    before: str | None
+    after: str | None
+    kept: KeptFile | None
+    notes: list[str]
 
 
 def plan_install(workspace: Workspace, part: Part) -> SettingsChange:

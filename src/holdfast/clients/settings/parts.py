@@ -10,22 +10,17 @@ import json
 import os
 import shlex
 import tomllib
+from collections.abc import Iterator
+from typing import Any
 
 from holdfast.clients import launcher
-from holdfast.clients.settings.files import not_settings
+from holdfast.clients.settings.files import Put, not_settings
 from holdfast.clients.settings.text_edit import Malformed, Node, insert, parse, remove
 from holdfast.clients.table import CLIENTS
+from holdfast.kernel.workspace import Workspace
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from holdfast.clients.settings.files import Put
-    from holdfast.kernel.workspace import Workspace
-
-    # A list or an object, and the position of one of its items.
-    Spot = tuple[Node, int]
+# A list or an object, and the position of one of its items.
+Spot = tuple[Node, int]
 
 
 # What a command of ours has in it, whatever machine it is from: the launcher, our server, and what older
@@ -168,14 +163,13 @@ class JsonPart:
 
     def _find(self, root: Node) -> Spot | None:
         """Something of ours, with the lists and objects around it that hold nothing else."""
-        for chain in (*self._in_hooks(root), *self._in_items(root), *self._in_members(root)):
-            while len(chain) > 1 and len(chain[-1][0].items) == 1:
-                chain.pop()
-            return chain[-1]
-        return None
+        chain = self._in_hooks(root) or self._in_items(root) or self._in_members(root)
+        while len(chain) > 1 and len(chain[-1][0].items) == 1:
+            chain.pop()
+        return chain[-1] if chain else None
 
     @staticmethod
-    def _in_hooks(root: Node) -> list[list[Spot]]:
+    def _in_hooks(root: Node) -> list[Spot]:
         hooks = root.member(HOOKS)
         for place, groups in enumerate(hooks.items if hooks else []):
             for position, group in enumerate(groups.items):
@@ -184,23 +178,23 @@ class JsonPart:
                 if hooks is None or handlers is None or not any(ours):
                     continue
                 if not all(ours):
-                    return [[(handlers, ours.index(True))]]
-                return [[(root, _place(root, HOOKS)), (hooks, place), (groups, position)]]
+                    return [(handlers, ours.index(True))]
+                return [(root, _place(root, HOOKS)), (hooks, place), (groups, position)]
         return []
 
-    def _in_items(self, root: Node) -> list[list[Spot]]:
+    def _in_items(self, root: Node) -> list[Spot]:
         for path, value in self._items:
             chain, found = _chain(root, path)
             for position, item in enumerate(found.items if found else []):
                 if item.value == value and found is not None:
-                    return [[*chain, (found, position)]]
+                    return [*chain, (found, position)]
         return []
 
-    def _in_members(self, root: Node) -> list[list[Spot]]:
+    def _in_members(self, root: Node) -> list[Spot]:
         for path, _ in self._members:
             chain, found = _chain(root, path)
             if found is not None and is_ours(found.value):
-                return [chain]
+                return chain
         return []
 
     def _parsed(self, text: str) -> Node:

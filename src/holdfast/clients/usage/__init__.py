@@ -1,1 +1,1 @@
-"""What agents spend, read from what their clients write down; one module a client."""
+"""What agents spend: messages, totals and prices, read from what their clients write down."""

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol, TypedDict
 
     class UsageReader(Protocol):
-        """The module `usage` of a client that writes lines. If they tell of a usage limit, the module has
+        """The module `sessions` of a client that writes lines. If they tell of a usage limit, the module has
         `limit_of(record)`, too, and `reset_of(record)` if another line says when the limit ends."""
 
         # A line without any of these says nothing about spending, and is not decoded.
@@ -117,7 +117,7 @@ class Found:
         self.seen: Any = None
 
 
-def message(id: str, at: str, model: str, *, provider: str = "") -> Message:
+def new_message(id: str, at: str, model: str, *, provider: str = "") -> Message:
     """A message whose tokens are not known yet."""
     return {
         "id": id,

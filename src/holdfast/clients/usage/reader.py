@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from holdfast.clients import conversation
 from holdfast.clients.lines import NewLines, Unread, size_of
-from holdfast.clients.opencode import usage as opencode
+from holdfast.clients.opencode import sessions as opencode
 from holdfast.clients.table import part
 from holdfast.clients.usage import prices
 from holdfast.clients.usage.model import Found
@@ -212,7 +212,7 @@ def _read_lines(
     source: Source, mark: Any, state: dict[str, Any], found: Found, observer: Observer | None
 ) -> Any:
     """Everything that the new lines say; the mark for the next time."""
-    client: UsageReader = part(source["client"], "usage")
+    client: UsageReader = part(source["client"], "sessions")
     transcript: Transcript = part(source["client"], "transcript")
     lines = NewLines(source["path"], mark)
     new = size_of(source["path"]) - (mark["offset"] if mark else 0)
@@ -227,18 +227,16 @@ def _read_lines(
         found.lines += 1
         to_skim -= len(line) + 1
         telling = any(word in line for word in client.TELLING)
-        if observer is None:
-            records = conversation.decode(line) if telling else []
-        elif to_skim > 0:
-            transcript.skim(
-                line, state.setdefault(READER, conversation.new_state()), observer.events
-            )
-            records = conversation.decode(line) if telling else []
-        else:
+        if observer is not None and to_skim <= 0:
             reader = state.setdefault(READER, conversation.new_state())
             records = conversation.read_line(
                 transcript, line, reader, observer.events, decoded=telling
             )
+        else:
+            if observer is not None:
+                reader = state.setdefault(READER, conversation.new_state())
+                transcript.skim(line, reader, observer.events)
+            records = conversation.decode(line) if telling else []
         if not telling:
             client.glance(line, state, found)
         else:

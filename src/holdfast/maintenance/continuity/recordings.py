@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from holdfast.clients.conversation import TOOL_CALLS, SessionEvent, decode, flat
+from holdfast.clients.conversation import TOOL_CALLS, SessionEvent, decode, text_in
 from holdfast.clients.discovery import session_at, sessions_in
 from holdfast.clients.lines import Unread
 from holdfast.clients.transcripts import read_new
@@ -109,7 +109,7 @@ def _summaries_in(path: str) -> Iterator[str]:
             for record in decode(line):
                 if record.get("isCompactSummary"):
                     content = table_of(record.get("message")).get("content")
-                    yield flat(content, len(line))
+                    yield text_in(content, len(line))
                 elif record.get("type") == "compacted":
                     yield text_of(table_of(record.get("payload")).get("message"))
 
