@@ -136,7 +136,6 @@ INNER_VERBS = {
 MODULES = {
     "agent_beat": ("agent beat",),
     "agent_roster": ("agent list", "agent watch", "agent check"),
-    "autopilot": ("takeoff", "cockpit"),
     "backup": ("backup", "export", "gc", "purge"),
     "client": ("hook", "statusline", "mcp", "completion"),
     "estop": ("estop", "release"),
@@ -146,7 +145,7 @@ MODULES = {
     "init": ("init", "uninstall", "trust"),
     "journal": ("journal", "admin"),
     "loop_track": ("loop show", "loop resume", "loop run"),
-    "plan_run": ("plan run", "plan resume", "plan abandon"),
+    "plan_run": ("plan run", "plan resume", "plan abandon", "takeoff", "cockpit"),
     "plan_show": ("plan show",),
     "resume": ("resume", "go"),
 }

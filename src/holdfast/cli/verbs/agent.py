@@ -5,19 +5,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from holdfast.cli.frame import Call, Reply, warn, warn_of_views
 from holdfast.cli.parser import (
     TEXT_OR_EMPTY,
-    confirmed,
     epic_option,
-    fence_option,
-    transcript_option,
     verb,
-    yes_option,
 )
 from holdfast.cli.terminal import safe, style
 from holdfast.cli.verbs.agent_beat import context_for, reply
@@ -29,14 +25,40 @@ from holdfast.fleet.rules.messages import FIELDS
 from holdfast.fleet.rules.model import PRIMARY, STAGES, message_path
 from holdfast.fleet.sync import sync
 from holdfast.fleet.updates import block, complete, phase, restore, unblock
-from holdfast.kernel.errors import Usage
+from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.kernel.text import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from holdfast.fleet.agents import StartAgentRequest
     from holdfast.fleet.rules.messages import AgentMessage
+
+Answer = TypeVar("Answer")
+fence_option = click.option(
+    "--fence", type=int, metavar="N", help="The fence of the life that a script belongs to."
+)
+yes_option = click.option("--yes", is_flag=True, help="Do it even if the agent may still be alive.")
+transcript_option = click.option(
+    "--transcript",
+    default="",
+    metavar="FILE",
+    help="The session's transcript; its growth is a sign of life.",
+)
+
+
+def confirmed(call: Call, yes: bool, act: Callable[[bool], Answer]) -> Answer:
+    """Run `act`; at a terminal, ask the person whether to do it even though the signals do not suffice."""
+    try:
+        return act(yes)
+    except HoldfastError as refusal:
+        asked = ("not_known_dead", "much_work")
+        if refusal.kind not in asked or call.as_json or not sys.stdin.isatty():
+            raise
+        click.echo(refusal.message, err=True)
+        if not click.confirm("Do it all the same?", err=True):
+            raise
+    return act(True)
 
 
 @click.command()

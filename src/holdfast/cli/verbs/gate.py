@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from holdfast.cli.frame import Call, Reply, warn
-from holdfast.cli.parser import TEXT_OR_EMPTY, verb
+from holdfast.cli.parser import TEXT_OR_EMPTY, together, verb
 from holdfast.cli.terminal import safe, style, text_from
 from holdfast.gates.answer import attached
 from holdfast.gates.ask import AskRequest, WithdrawRequest, ask, withdraw
@@ -50,66 +49,57 @@ def context_of(call: Call) -> GateContext:
     return GateContext(call.workspace, call.actor, call.now)
 
 
-def terms(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of every gate, whatever it asks."""
-    for option in reversed(
-        (
-            click.option(
-                "--xml",
-                "source",
-                metavar="FILE",
-                help="File with the task's XML; - reads standard input.",
-            ),
-            click.option(
-                "--name",
-                default="",
-                metavar="NAME",
-                help="Name for `gate wait NAME` and `{{gate.NAME}}`.",
-            ),
-            click.option(
-                "--once",
-                is_flag=True,
-                help="Ask once for good: the same question keeps its first answer.",
-            ),
-            click.option(
-                "--holds", default="", metavar="TEXT", help="Work that waits for the answer."
-            ),
-            click.option(
-                "--batch",
-                is_flag=True,
-                help="Ask at the end of the phase, together with other gates.",
-            ),
-            click.option("--phase", default="", metavar="NAME", help="Phase of a --batch gate."),
-            click.option(
-                "--agent",
-                default="",
-                metavar="NAME",
-                help="Name of the agent that asks.  [default: the agent of this session]",
-            ),
-            click.option(
-                "--context-tokens",
-                type=click.IntRange(min=0),
-                help="Tokens of context that a stop now costs.  [default: what the client reports]",
-            ),
-            click.option(
-                "--expires",
-                metavar="TIME",
-                help="Time after which --default is the answer: 90s, 30min, 2h or 1d.",
-            ),
-            click.option(
-                "--default", default="", metavar="ANSWER", help="Answer when the gate expires."
-            ),
-            click.option(
-                "--attach",
-                multiple=True,
-                metavar="FILE",
-                help="Picture to show: PNG, JPEG, WebP or GIF; repeatable.",
-            ),
-            click.option("--dry-run", is_flag=True, help="Check the question; ask nothing."),
-        )
-    ):
-        function = option(function)
-    return function
+# The options of every gate, whatever it asks.
+terms = together(
+    click.option(
+        "--xml",
+        "source",
+        metavar="FILE",
+        help="File with the task's XML; - reads standard input.",
+    ),
+    click.option(
+        "--name",
+        default="",
+        metavar="NAME",
+        help="Name for `gate wait NAME` and `{{gate.NAME}}`.",
+    ),
+    click.option(
+        "--once",
+        is_flag=True,
+        help="Ask once for good: the same question keeps its first answer.",
+    ),
+    click.option("--holds", default="", metavar="TEXT", help="Work that waits for the answer."),
+    click.option(
+        "--batch",
+        is_flag=True,
+        help="Ask at the end of the phase, together with other gates.",
+    ),
+    click.option("--phase", default="", metavar="NAME", help="Phase of a --batch gate."),
+    click.option(
+        "--agent",
+        default="",
+        metavar="NAME",
+        help="Name of the agent that asks.  [default: the agent of this session]",
+    ),
+    click.option(
+        "--context-tokens",
+        type=click.IntRange(min=0),
+        help="Tokens of context that a stop now costs.  [default: what the client reports]",
+    ),
+    click.option(
+        "--expires",
+        metavar="TIME",
+        help="Time after which --default is the answer: 90s, 30min, 2h or 1d.",
+    ),
+    click.option("--default", default="", metavar="ANSWER", help="Answer when the gate expires."),
+    click.option(
+        "--attach",
+        multiple=True,
+        metavar="FILE",
+        help="Picture to show: PNG, JPEG, WebP or GIF; repeatable.",
+    ),
+    click.option("--dry-run", is_flag=True, help="Check the question; ask nothing."),
+)
 
 
 def task_from(source: str, type: str) -> XmlTask:
@@ -292,13 +282,13 @@ def decide_command(
     return opened(call, content, strict=True, **terms)
 
 
-def questions(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The automation-first checklist, one option each."""
-    for key, question in reversed(contents.QUESTIONS.items()):
-        function = click.option(f"--{key}", type=click.Choice(["yes", "no"]), help=question)(
-            function
-        )
-    return function
+# The automation-first checklist, one option each.
+questions = together(
+    *(
+        click.option(f"--{key}", type=click.Choice(["yes", "no"]), help=question)
+        for key, question in contents.QUESTIONS.items()
+    )
+)
 
 
 @click.command()

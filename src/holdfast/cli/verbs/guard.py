@@ -25,10 +25,10 @@ from holdfast.budgets.rules.thresholds import (
 from holdfast.budgets.rules.triggers import BOUND
 from holdfast.budgets.stop import describe
 from holdfast.cli.frame import Call, Reply, warn
-from holdfast.cli.parser import verb
+from holdfast.cli.parser import amount_from, verb
 from holdfast.cli.terminal import ago, echo, one_line, safe, style, table
 from holdfast.kernel.clock import MINUTE
-from holdfast.kernel.errors import Declined, Stopped, Usage, Waiting
+from holdfast.kernel.errors import Declined, Stopped, Waiting
 from holdfast.session import quotas
 
 if TYPE_CHECKING:
@@ -202,7 +202,9 @@ def ack_command(call: Call, type: str, until: str | None) -> Reply:
     'ack' lets the work go on. Any other answer stops it, saves a waypoint, and exits with 9.
     """
     budget = Budget(call.workspace, actor=call.actor)
-    answered = acknowledge(budget, type.lower(), until=_ceiling(type.lower(), until), now=call.now)
+    name = type.lower()
+    ceiling = amount_from("--until", until, UNITS[name]) if name in UNITS else None
+    answered = acknowledge(budget, name, until=ceiling, now=call.now)
     data: dict[str, Any] = {**answered}
     if answered["answer"] == "stopped":
         lines = ["Halted.", boxes.saved(answered["waypoint"])]
@@ -211,15 +213,6 @@ def ack_command(call: Call, type: str, until: str | None) -> Reply:
     if answered["answer"] == "already":
         return Reply(data, [f"The alert of {safe(type)} was acknowledged before."])
     return Reply(data, [boxes.ACKNOWLEDGED])
-
-
-def _ceiling(type: str, until: str | None) -> float | None:
-    if until is None or type not in ALL_TYPES:
-        return None
-    try:
-        return UNITS[type](until)
-    except ValueError as problem:
-        raise Usage(f"--until {problem}.") from None
 
 
 @click.command()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +11,7 @@ from holdfast.budgets.check import Budget
 from holdfast.budgets.operations import PARTS, AddRequest, ReportRequest, add, report
 from holdfast.budgets.rules import thresholds
 from holdfast.cli.frame import Call, Reply, warn_of_views
-from holdfast.cli.parser import epic_option, verb
+from holdfast.cli.parser import amount_from, epic_option, verb
 from holdfast.cli.terminal import one_line, safe, style, table
 from holdfast.clients.table import title_of
 from holdfast.kernel import canonical_json, clock
@@ -63,8 +62,8 @@ def report_command(
     """
     budget = Budget(call.workspace, actor=call.actor, now=call.now)
     added = AddRequest(
-        cost=_report_amount("--add-cost", add_cost, thresholds.money),
-        tokens=_report_amount("--add-tokens", add_tokens, thresholds.count),
+        cost=amount_from("--add-cost", add_cost, thresholds.money),
+        tokens=amount_from("--add-tokens", add_tokens, thresholds.count),
         error=error,
         step=step,
     )
@@ -96,13 +95,6 @@ def report_command(
         "sure": found["sure"],
     }
     return Reply(data, report_lines(agent, found["accounts"], data))
-
-
-def _report_amount(flag: str, text: str | None, read: Callable[[str], Any]) -> Any:
-    try:
-        return None if text is None else read(text)
-    except ValueError as problem:
-        raise Usage(f"{flag} {problem}.") from None
 
 
 def _add(budget: Budget, request: AddRequest) -> Reply:
