@@ -18,7 +18,7 @@ from holdfast.kernel.views.files import Unreadable, read_file, target_of, text_o
 from holdfast.maintenance import status
 from holdfast.maintenance.conflicts import list_conflicts
 from holdfast.maintenance.history import history as latest
-from holdfast.mcp.call import ToolCall, understood, words
+from holdfast.mcp.call import ToolCall, as_error, error_text
 from holdfast.rfc.write import ask
 from holdfast.session.edits import show_edits
 from holdfast.session.resume import refuse_foreign, resume
@@ -102,8 +102,8 @@ def read(folder: str | None, look: Callable[[ToolCall], str]) -> str:
         try:
             return call.redactor().text(look(call)).encode("utf-8", "replace").decode()
         except Exception as error:
-            known = understood(error)
-            message = call.redactor().text(words(known))
+            known = as_error(error)
+            message = call.redactor().text(error_text(known))
             raise MCPError(code=INVALID_PARAMS, message=message, data=known.data()) from None
 
 

@@ -76,14 +76,14 @@ def init_command(call: Call, clients: tuple[str, ...], dry_run: bool) -> Reply:
     if not only_shown:
         _remember(call)
     beside = files_beside(call.workspace) if done else []
-    lines = list(_init_lines(done, beside, only_shown))
-    missing = [one["client"] for one in done if one["status"] != "already"]
-    chosen = " ".join(f"--client {client}" for client in missing)
+    missing = [f"--client {one['client']}" for one in done if one["status"] != "already"]
+    to_do = " ".join(["holdfast init", *missing]) if missing else ""
+    lines = list(_init_lines(done, beside, only_shown, to_do))
     following = ["holdfast doctor"]
     if not clients:
         lines = [*_detected(wanted, found), *_broken(call), *lines]
         # The lines have it already.
-        following = [f"holdfast init {chosen}"] if missing and call.as_json else []
+        following = [to_do] if to_do and call.as_json else []
     data = {
         "clients": done,
         "detected": found,
@@ -125,7 +125,9 @@ def _broken(call: Call) -> Iterator[str]:
             yield f"  {run['fix']}"
 
 
-def _init_lines(done: list[Done], beside: list[BesideFile], only_shown: bool) -> Iterator[str]:
+def _init_lines(
+    done: list[Done], beside: list[BesideFile], only_shown: bool, to_do: str
+) -> Iterator[str]:
     words = WOULD if only_shown else INIT_SAID
     for one in done:
         for file in one["files"]:
@@ -137,11 +139,9 @@ def _init_lines(done: list[Done], beside: list[BesideFile], only_shown: bool) ->
         rows = [[safe(one["path"]), style(one["what"], dim=True)] for one in beside]
         yield from table(rows, indent="  ")
     if only_shown and done:
-        missing = [one["client"] for one in done if one["status"] != "already"]
-        chosen = " ".join(f"--client {client}" for client in missing)
         yield ""
-        to_do = f" To do it: holdfast init {chosen}" if missing else " All of them are set up."
-        yield f"Nothing was changed.{to_do}"
+        what = f"To do it: {to_do}" if to_do else "All of them are set up."
+        yield f"Nothing was changed. {what}"
 
 
 @click.command()
