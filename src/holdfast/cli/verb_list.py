@@ -131,6 +131,7 @@ INNER_VERBS = {
         "lint": "Check a checkpoint that was written by hand, line by line.",
     },
 }
+NESTED = (*INNER_VERBS, "admin", "journal", "snapshot", "tracker")
 # Modules that hold several verbs, each as `<verb>_command`. Any other verb is in the module of its name,
 # and a verb of a verb in the outer one's.
 MODULES = {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from holdfast.cli.frame import Call, Reply, warn, warn_of_views
+from holdfast.cli.frame import QUEUED, Call, Reply, warn, warn_of_views
 from holdfast.cli.parser import (
     TEXT_OR_EMPTY,
     epic_option,
@@ -226,14 +226,12 @@ def send_command(
             "acknowledge": acknowledge,
         },
     )
-    for warning in result["warnings"]:
-        warn(warning)
+    warn(*result["warnings"])
     outcome, number = result["outcome"], result["number"]
     warn_of_views(outcome)
     data = {**outcome, "path": result["path"]}
     if outcome["queued"]:
-        said = "Queued in .holdfast/inbox: the journal cannot be written from here."
-        return Reply(data, [said])
+        return Reply(data, [QUEUED])
     return Reply(
         {**data, "number": number},
         [f"Message {number} to {to} in {safe(message_path(sender, to))}"],
@@ -256,8 +254,7 @@ def inbox_command(
         context_for(inbox, call, epic),
         {"agent": agent, "unread": unread, "keep_unread": keep_unread, "archive": archive},
     )
-    for warning in result["warnings"]:
-        warn(warning)
+    warn(*result["warnings"])
     for outcome in result["outcomes"]:
         warn_of_views(outcome)
     where, files, archived = result["epic"], result["files"], result["archived"]

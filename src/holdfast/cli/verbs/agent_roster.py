@@ -110,8 +110,7 @@ def check_command(call: Call, primary: bool, epic: str | None) -> Reply:
     60 minutes EPIC_README.md gets a line, a notice appears here, and you decide what to do.
     """
     result = check(context_for(check, call, epic), {"primary": primary})
-    for problem in result["problems"]:
-        warn(problem)
+    warn(*result["problems"])
     lines = [safe(line) for line in result["lines"]]
     lines += [safe(f"{action['agent_id']}: {_described(action)}") for action in result["actions"]]
     lines += [style(safe(notice), "red", bold=True) for notice in result["notices"]]

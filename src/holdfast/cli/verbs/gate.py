@@ -153,8 +153,7 @@ def opened(
         **terms,
     )
     done = ask(context_of(call), request)
-    for warning in done["warnings"]:
-        warn(warning)
+    warn(*done["warnings"])
     data = {**done["state"], "again": done["again"], "queued": done["queued"], "dry_run": dry_run}
     data["rendered"] = render(content)
     next = [] if dry_run else [f"holdfast gate wait {done['id']}"]

@@ -92,8 +92,7 @@ def check_command(
             values=known, limits=limits.from_flags(given), session=session, dry_run=dry_run
         ),
     )
-    for warning in report["warnings"]:
-        warn(warning)
+    warn(*report["warnings"])
     if with_log and not call.as_json:
         for line in report["log"]:
             echo(line, error=True)

@@ -125,8 +125,7 @@ def reply(
     track: Track, done: TrackResult, step: str = "", *, again: str = "", may_pause: bool = False
 ) -> Reply:
     """What a command did to a step, as data and in a line or two."""
-    for warning in done.warnings:
-        warn(warning)
+    warn(*done.warnings)
     for broken in done.broken:
         warn(f"Broke the lock of {broken['holder']}, {broken['age_seconds']} s old.")
     outcome = done.outcome

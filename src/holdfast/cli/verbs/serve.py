@@ -204,6 +204,5 @@ def _workspaces(call: Call, folders: tuple[str, ...]) -> list[Workspace]:
         if error.kind != "no_workspace":
             raise
     found, left_out = registry.workspaces(here)
-    for problem in left_out:
-        warn(problem)
+    warn(*left_out)
     return found

@@ -45,8 +45,7 @@ def create(call: Call) -> Reply:
         call.workspace, actor=call.actor, now=call.now, unattended=unattended
     )
     _warn_of_skipped(made)
-    for problem in problems:
-        warn(problem)
+    warn(*problems)
     word = "Nothing changed since" if made["duplicate"] else "Snapshot"
     return Reply({**made}, [f"{word} {made['id'][:12]}"], next=["holdfast snapshot list"])
 
