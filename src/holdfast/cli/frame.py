@@ -359,7 +359,7 @@ def _parse(arguments: list[str]) -> Parsed | int:
 
 
 def _fail(error: HoldfastError, as_json: bool) -> int:
-    if as_json and _printed({"schema": SCHEMA, "ok": False, "error": error.data()}):
+    if as_json and _print_if_possible({"schema": SCHEMA, "ok": False, "error": error.data()}):
         return error.exit_code
     echo(style("error: ", "red", bold=True) + safe(error.message), error=True)
     if error.hint:
@@ -367,7 +367,7 @@ def _fail(error: HoldfastError, as_json: bool) -> int:
     return error.exit_code
 
 
-def _printed(answer: Any) -> bool:
+def _print_if_possible(answer: Any) -> bool:
     """Whether an answer could be printed. If not, the caller prints it to standard error."""
     try:
         print_json(answer)

@@ -47,7 +47,7 @@ transcript_option = click.option(
 )
 
 
-def confirmed(call: Call, yes: bool, act: Callable[[bool], Answer]) -> Answer:
+def act_or_ask(call: Call, yes: bool, act: Callable[[bool], Answer]) -> Answer:
     """Run `act`; at a terminal, ask the person whether to do it even though the signals do not suffice."""
     try:
         return act(yes)
@@ -327,7 +327,7 @@ def takeover_command(call: Call, old: str, new: str, yes: bool, epic: str | None
     """
     context = context_for(takeover, call, epic)
     return reply(
-        confirmed(
+        act_or_ask(
             *(call, yes), lambda sure: takeover(context, {"agent": old, "by": new, "yes": sure})
         )
     )
@@ -346,7 +346,7 @@ def restart_command(call: Call, agent: str, feature: str, yes: bool, epic: str |
     """
     context = context_for(restart, call, epic)
     return reply(
-        confirmed(
+        act_or_ask(
             *(call, yes),
             lambda sure: restart(context, {"agent": agent, "feature": feature, "yes": sure}),
         )
@@ -361,7 +361,7 @@ def restart_command(call: Call, agent: str, feature: str, yes: bool, epic: str |
 def defer_command(call: Call, agent: str, yes: bool, epic: str | None) -> Reply:
     """Defer the feature of AGENT to Wave 2, and archive the agent's file."""
     context = context_for(defer, call, epic)
-    return reply(confirmed(call, yes, lambda sure: defer(context, {"agent": agent, "yes": sure})))
+    return reply(act_or_ask(call, yes, lambda sure: defer(context, {"agent": agent, "yes": sure})))
 
 
 @click.command()
@@ -372,7 +372,7 @@ def defer_command(call: Call, agent: str, yes: bool, epic: str | None) -> Reply:
 def absorb_command(call: Call, agent: str, yes: bool, epic: str | None) -> Reply:
     """Give the feature of AGENT to the Primary, and archive the agent's file."""
     context = context_for(absorb, call, epic)
-    return reply(confirmed(call, yes, lambda sure: absorb(context, {"agent": agent, "yes": sure})))
+    return reply(act_or_ask(call, yes, lambda sure: absorb(context, {"agent": agent, "yes": sure})))
 
 
 @click.command()

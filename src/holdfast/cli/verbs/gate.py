@@ -50,7 +50,7 @@ def context_of(call: Call) -> GateContext:
 
 
 # The options of every gate, whatever it asks.
-terms = together(
+gate_options = together(
     click.option(
         "--xml",
         "source",
@@ -127,13 +127,13 @@ def refuse_both(source: str | None, given: dict[str, Any]) -> None:
         raise Usage(f"{', '.join(named)} and --xml say the same thing.", hint="Give one of them.")
 
 
-def need(value: str, flag: str, *, example: str) -> str:
+def require(value: str, flag: str, *, example: str) -> str:
     if not value.strip():
         raise Usage(f"{flag} is missing.", hint=example)
     return value
 
 
-def opened(
+def open_gate(
     call: Call,
     content: Content,
     *,
@@ -157,11 +157,11 @@ def opened(
     data = {**done["state"], "again": done["again"], "queued": done["queued"], "dry_run": dry_run}
     data["rendered"] = render(content)
     next = [] if dry_run else [f"holdfast gate wait {done['id']}"]
-    lines = [*shown(content), "", *attached(done["state"])]
-    return Reply(data, [*lines, *_said(done, dry_run=dry_run)], next=next)
+    lines = [*content_lines(content), "", *attached(done["state"])]
+    return Reply(data, [*lines, *_outcome_lines(done, dry_run=dry_run)], next=next)
 
 
-def _said(done: AskResult, *, dry_run: bool) -> list[str]:
+def _outcome_lines(done: AskResult, *, dry_run: bool) -> list[str]:
     id = done["id"]
     if done["queued"]:
         return [f"Queued in .holdfast/inbox as {id}: the journal cannot be written from here."]
@@ -178,7 +178,7 @@ def _said(done: AskResult, *, dry_run: bool) -> list[str]:
     return [f"Gate {style(id, bold=True)} waits for a person."]
 
 
-def shown(content: Content) -> list[str]:
+def content_lines(content: Content) -> list[str]:
     """A gate as the protocol shows it; its own words stand out on a terminal."""
     lines = render(content).split("\n")
     colour = {"human-verify": "green", "decision": "yellow", "human-action": "red"}[content["type"]]
@@ -205,7 +205,7 @@ def light(state: GateState) -> str:
 @click.option(
     "--purpose", type=click.Choice(contents.VERIFY_PURPOSES), help="Subject of the check."
 )
-@terms
+@gate_options
 @verb
 def verify_command(
     call: Call,
@@ -225,10 +225,10 @@ def verify_command(
     if source is not None:
         content = content_of(task_from(source, contents.VERIFY), url=url, purpose=purpose or "")
     else:
-        need(built, "--built", example=VERIFY_EXAMPLE)
-        need(" ".join(how), "--how", example=VERIFY_EXAMPLE)
+        require(built, "--built", example=VERIFY_EXAMPLE)
+        require(" ".join(how), "--how", example=VERIFY_EXAMPLE)
         content = contents.verify(built, how, url=url, purpose=purpose or "")
-    return opened(call, content, strict=source is None, **terms)
+    return open_gate(call, content, strict=source is None, **terms)
 
 
 @click.command()
@@ -250,7 +250,7 @@ def verify_command(
 @click.option(
     "--strict", is_flag=True, help="Refuse XML in the short form, which has no pros and cons."
 )
-@terms
+@gate_options
 @verb
 def decide_command(
     call: Call,
@@ -270,19 +270,19 @@ def decide_command(
     refuse_both(source, {"DECISION": decision, "--context": context, "--option": options})
     if source is not None:
         content = content_of(task_from(source, contents.DECISION), purpose=purpose or "")
-        return opened(call, content, strict=strict, **terms)
-    need(decision, "DECISION", example=DECIDE_EXAMPLE)
+        return open_gate(call, content, strict=strict, **terms)
+    require(decision, "DECISION", example=DECIDE_EXAMPLE)
     content = contents.decision(
         decision,
         [{"id": id, "name": name, "pros": pros, "cons": cons} for id, name, pros, cons in options],
         context=context,
         purpose=purpose or "",
     )
-    return opened(call, content, strict=True, **terms)
+    return open_gate(call, content, strict=True, **terms)
 
 
 # The automation-first checklist, one option each.
-questions = together(
+checklist_options = together(
     *(
         click.option(f"--{key}", type=click.Choice(["yes", "no"]), help=question)
         for key, question in contents.QUESTIONS.items()
@@ -302,8 +302,8 @@ questions = together(
     metavar="CAUSE",
     help=f"One of {', '.join(contents.CAUSES)}.  [default: found in the texts]",
 )
-@questions
-@terms
+@checklist_options
+@gate_options
 @verb
 def act_command(
     call: Call,
@@ -331,9 +331,9 @@ def act_command(
         task = task_from(source, contents.ACTION)
         content = content_of(task, cause=cause, checklist=checklist)
     else:
-        need(action, "ACTION", example=ACT_EXAMPLE)
+        require(action, "ACTION", example=ACT_EXAMPLE)
         content = contents.action(action, steps, why=why, cause=cause, checklist=checklist)
-    return opened(call, content, strict=source is None, **terms)
+    return open_gate(call, content, strict=source is None, **terms)
 
 
 @click.command()

@@ -10,7 +10,7 @@ import click
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ago, echo, one_line, safe, style, table
-from holdfast.cli.verbs.gate import context_of, light, shown
+from holdfast.cli.verbs.gate import content_lines, context_of, light
 from holdfast.gates import lookup
 from holdfast.gates.answer import AnswerRequest, answer, attached, facts, refused_attempts
 from holdfast.gates.pictures import path_of
@@ -156,7 +156,7 @@ def show_command(call: Call, id: str, as_xml: bool) -> Reply:
     data = {**state, "pictures": pictures, "rendered": render(content), "refused": refused}
     if as_xml:
         return Reply({**data, "xml": write(content)}, write(content).split("\n"))
-    lines = [*shown(content), "", *_about(state, paths, refused, call.now)]
+    lines = [*content_lines(content), "", *_about(state, paths, refused, call.now)]
     next = [] if is_over(state) else [f"holdfast gate answer {state['id']}"]
     return Reply(data, lines, next=next)
 
@@ -231,7 +231,7 @@ def _show_together(call: Call, ids: list[str]) -> None:
     for id in ids:
         state = lookup.read(call.workspace, id)
         if state["content"] is not None and is_open(state):
-            for line in [*shown(state["content"]), "", f"Gate {id}", ""]:
+            for line in [*content_lines(state["content"]), "", f"Gate {id}", ""]:
                 echo(line, error=True)
 
 

@@ -29,7 +29,7 @@ from holdfast.cli.verbs.loop import (
     amounts,
     escalation_lines,
     line,
-    paused,
+    reply_paused,
     status,
     track_argument,
     track_verb,
@@ -276,7 +276,7 @@ def resume_command(call: Call, track: Track) -> Reply:
         "due": is_due(state, call.now),
     }
     if orchestrator.pause_of(state):
-        return paused(state, data)
+        return reply_paused(state, data)
     rows = [["Step", line(state, step)]]
     if way["step"] != step:
         limit = f", when you allow more than {limit_of(state)} fix cycles"

@@ -132,7 +132,7 @@ def carry_out(
     finally:
         watch.end()
     if outcome.halted is not None:
-        return _stands_still(outcome.state, outcome.halted, outcome.alerts)
+        return _reply_paused(outcome.state, outcome.halted, outcome.alerts)
     counts = runs.count(outcome.state)
     data: dict[str, Any] = {"run": context.run, "ended": "done", **counts, "cost": outcome.cost}
     return Reply(data, summary(outcome.state), next=[f"holdfast plan show {context.run}"])
@@ -155,7 +155,7 @@ def execution_of(
     )
 
 
-def _stands_still(state: RunState, halted: Halted, alerts: Sequence[str]) -> Reply:
+def _reply_paused(state: RunState, halted: Halted, alerts: Sequence[str]) -> Reply:
     gates = [state["plans"][id]["gates"][key]["gate"] for id, key in waiting_gates(state)]
     data = {
         "run": state["id"],
@@ -212,7 +212,7 @@ def clear_alerts(call: Call) -> Reset:
     return done
 
 
-def only_cleared(done: Reset) -> Reply:
+def reply_cleared(done: Reset) -> Reply:
     """The reply of `--reset-alerts` where there is no plan to run and no run to resume."""
     return Reply({"cleared": done["cleared"], "run": ""}, next=["holdfast guard check"])
 
@@ -222,25 +222,25 @@ def only_cleared(done: Reset) -> Reply:
 @begin_options
 @run_options
 @verb
-def run_command(call: Call, paths: tuple[str, ...], **options: Any) -> Reply:
+def run_command(call: Call, paths: tuple[str, ...], skip_validation: bool, **options: Any) -> Reply:
     """Run the plans of PATH: waves in order; inside a wave, autonomous plans in parallel, then plans with
     checkpoints one by one.
 
     Without PATH, runs the plans of .autopilot/phases. After a kill, `plan resume` continues the run. Exit
     codes: 8 a person is needed and none is there; 9 a person declined; 7 a stop holds.
     """
-    return launch(call, paths, **options)
+    plans = check_plans(call.workspace, paths, call.folder, warn, skip_validation=skip_validation)
+    return launch(call, plans, **options)
 
 
 def launch(
     call: Call,
-    paths: Sequence[str],
+    plans: list[Plan],
     *,
     phase: str,
     task: str,
     worktrees: bool,
     again: bool,
-    skip_validation: bool,
     dry_run: bool,
     wait: bool,
     max_cost: str | None,
@@ -251,10 +251,9 @@ def launch(
     quiet: bool,
     **options: Any,
 ) -> Reply:
-    """Check the plans, and run them."""
-    plans = checked(call, paths, skip_validation=skip_validation)
+    """Run plans that were checked."""
     if dry_run:
-        return order_of(plans)
+        return reply_order(plans)
     limits = cost_limits(call, max_cost, warn_cost, alert_cost, no_cost_limit)
     if reset_alerts:
         clear_alerts(call)
@@ -269,11 +268,7 @@ def launch(
     return carry_out(call, run, request, wait=wait, quiet=quiet)
 
 
-def checked(call: Call, paths: Sequence[str], *, skip_validation: bool = False) -> list[Plan]:
-    return check_plans(call.workspace, paths, call.folder, warn, skip_validation=skip_validation)
-
-
-def order_of(plans: Sequence[Plan]) -> Reply:
+def reply_order(plans: Sequence[Plan]) -> Reply:
     """What would be run, in which order."""
     placed = waves.phases(waves.WaveOrder(plans).plans)
     rows = [
@@ -380,7 +375,12 @@ APPROVED = "approved"
 @run_options
 @verb
 def takeoff_command(
-    call: Call, paths: tuple[str, ...], yes: bool, validate_only: bool, **options: Any
+    call: Call,
+    paths: tuple[str, ...],
+    yes: bool,
+    validate_only: bool,
+    skip_validation: bool,
+    **options: Any,
 ) -> Reply:
     """Run plans, as `plan run` does. For users of autopilot.
 
@@ -391,22 +391,22 @@ def takeoff_command(
         cleared = clear_alerts(call)
         options["reset_alerts"] = False
         if not has_plans(call.workspace, paths):
-            return only_cleared(cleared)
+            return reply_cleared(cleared)
+    skips = skip_validation and not validate_only
+    plans = check_plans(call.workspace, paths, call.folder, warn, skip_validation=skips)
     if validate_only:
-        plans = checked(call, paths)
         return Reply({"plans": [plan["id"] for plan in plans], "valid": True}, ["Cleared."])
     if not yes and not options["dry_run"]:
-        _clearance(call, paths, skip_validation=options["skip_validation"])
-    return launch(call, paths, **options)
+        _ask_for_clearance(call, plans)
+    return launch(call, plans, **options)
 
 
-def _clearance(call: Call, paths: tuple[str, ...], *, skip_validation: bool) -> None:
-    plans = checked(call, paths, skip_validation=skip_validation)
+def _ask_for_clearance(call: Call, plans: Sequence[Plan]) -> None:
     if call.as_json or not is_person_here():
         raise Waiting(
             "There is no person at a terminal to give clearance.", hint="Give it with -y."
         )
-    for line in order_of(plans).lines:
+    for line in reply_order(plans).lines:
         echo(line, error=True)
     echo(style(f"Reply '{APPROVED}' to commence takeoff.", bold=True), error=True)
     if sys.stdin.readline().strip().casefold() != APPROVED:
@@ -427,7 +427,7 @@ def cockpit_command(call: Call, id: str, **options: Any) -> Reply:
         cleared = clear_alerts(call)
         options["reset_alerts"] = False
         if not id and not any(runs.every(call.workspace)):
-            return only_cleared(cleared)
+            return reply_cleared(cleared)
     state = runs.find_run(call.workspace, id)
     runner = runs.runner_of(call.workspace, state)
     if not runner:
