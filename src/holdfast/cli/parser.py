@@ -6,7 +6,7 @@ import difflib
 import functools
 from collections.abc import Callable, Iterable
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -17,7 +17,6 @@ from holdfast.cli.verb_list import GROUPS, INNER_VERBS, MODULES, VERBS, is_bare
 from holdfast.kernel.errors import Usage
 from holdfast.version import __version__
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.cli.frame import Parsed
 

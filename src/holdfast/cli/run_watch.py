@@ -7,6 +7,7 @@ import shutil
 import sys
 import time
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from holdfast.budgets.rules.boxes import amount
 from holdfast.cli.frame import print_json, warn
@@ -25,7 +26,6 @@ from holdfast.cli.terminal import (
 from holdfast.cli.verbs.loop import status
 from holdfast.kernel import clock
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Any

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,7 +23,6 @@ from holdfast.session.rules.prompt import (
     NAMES_NO_POSITION,
 )
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.session.checkpoint import Request
 

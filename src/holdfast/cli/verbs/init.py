@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,7 +25,6 @@ from holdfast.maintenance import registry
 from holdfast.maintenance.remains import list_remains, remove_everything
 from holdfast.maintenance.trust import gather, grant, value_text, withdraw
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.clients.installation import BesideFile, Done, FoundClient
     from holdfast.maintenance.remains import Remain

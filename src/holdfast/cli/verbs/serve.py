@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import click
 
@@ -29,7 +30,6 @@ from holdfast.web.service import (
 )
 from holdfast.web.service import stop as stop_service
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
     from holdfast.web.urls import Address

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,7 +18,6 @@ from holdfast.git.restore import restore as restore_work_tree
 from holdfast.kernel.text import plural
 from holdfast.maintenance.backup import create_snapshot
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
