@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +17,10 @@ from holdfast.clients.installation import (
     files_beside,
     install,
     server,
-    uninstall,
 )
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.maintenance import registry
-from holdfast.maintenance.remains import list_remains, remove_everything
+from holdfast.maintenance.remains import remove_everything, remove_from_clients
 from holdfast.maintenance.trust import gather, grant, value_text, withdraw
 
 if TYPE_CHECKING:
@@ -163,13 +161,9 @@ def uninstall_command(
         raise Usage("--everything is for all clients: leave --client out.")
     if everything:
         removal = remove_everything(call.workspace, now=call.now, dry_run=dry_run)
-        done, removed, left = removal["clients"], removal["removed"], removal["left"]
     else:
-        done = uninstall(call.workspace, list(dict.fromkeys(clients or CLIENTS)), dry_run=dry_run)
-        if not clients and not dry_run:
-            with contextlib.suppress(OSError, HoldfastError):  # the page looks whether it is there
-                registry.forget(call.workspace)
-        removed, left = [], [] if clients else list_remains(call.workspace)
+        removal = remove_from_clients(call.workspace, clients, dry_run=dry_run)
+    done, removed, left = removal["clients"], removal["removed"], removal["left"]
     lines = [
         f"{UNINSTALL_SAID['deleted' if file['deleted'] else file['status']][dry_run]}: {safe(file['path'])}"
         for one in done
@@ -185,8 +179,7 @@ def uninstall_command(
         lines += [line for one in left for line in _remain(one)]
         if any(not one["yours"] for one in left):
             lines += ["", "To remove all that holdfast wrote: holdfast uninstall --everything"]
-    data = {"clients": done, "left": left, "removed": removed, "dry_run": dry_run}
-    return Reply(data, lines)
+    return Reply({**removal, "dry_run": dry_run}, lines)
 
 
 def _remain(one: Remain) -> list[str]:
