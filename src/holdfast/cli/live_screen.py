@@ -7,7 +7,7 @@ import sys
 import time
 
 from holdfast.cli.frame import print_json
-from holdfast.cli.terminal import cut, terminal_height, terminal_width, unstyle, wants_colour
+from holdfast.cli.terminal import cut, terminal_size, unstyle, wants_colour
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,10 +30,9 @@ class LiveScreen:
 
     def draw(self, lines: Sequence[str]) -> None:
         """Show these lines, cut to the screen."""
-        rows = terminal_height(self._stream.fileno())
+        columns, rows = terminal_size(self._stream.fileno())
         if rows and len(lines) >= rows:
             lines = [*lines[: rows - 2], f"… and {len(lines) - rows + 2} more lines"]
-        columns = terminal_width(self._stream.fileno())
         shown = [cut(line, columns) for line in lines]
         if not wants_colour(self._stream):
             shown = [unstyle(line) for line in shown]

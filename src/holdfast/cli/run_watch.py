@@ -19,8 +19,7 @@ from holdfast.cli.terminal import (
     one_line,
     safe,
     style,
-    terminal_height,
-    terminal_width,
+    terminal_size,
     unstyle,
 )
 from holdfast.cli.verbs.loop import status
@@ -154,11 +153,12 @@ class PlanWatch(RunWatch):
             return
         self._drawn = now
         event, state, last_line = self._known
+        columns, height = terminal_size(2)
         lines = screen(
             state,
             now=clock.now(),
-            columns=terminal_width(2),
-            height=terminal_height(2),
+            columns=columns,
+            height=height,
             cost="" if event["cost"] is None else amount("cost", event["cost"]),
             last_line=last_line,
             recent=self._recent,

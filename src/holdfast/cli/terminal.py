@@ -145,18 +145,13 @@ def cut(line: str, width: int) -> str:
     return f"{shown}…\x1b[0m"
 
 
-def terminal_width(stream: int = 1) -> int:
+def terminal_size(stream: int = 1) -> tuple[int, int]:
+    """Columns and rows; 0 where there is no terminal."""
     try:
-        return os.get_terminal_size(stream).columns
+        size = os.get_terminal_size(stream)
     except OSError:
-        return 0
-
-
-def terminal_height(stream: int = 1) -> int:
-    try:
-        return os.get_terminal_size(stream).lines
-    except OSError:
-        return 0
+        return 0, 0
+    return size.columns, size.lines
 
 
 def bar(done: int, total: int, width: int, colour: str | None = None) -> str:

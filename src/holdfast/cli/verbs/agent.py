@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -191,41 +191,21 @@ def complete_command(call: Call, agent: str, fence: int | None, epic: str | None
 
 
 @click.command()
-@click.argument("to")
+@click.argument("agent", metavar="TO")
 @click.option("--from", "sender", default=PRIMARY, show_default=True, help="The sender.")
 @click.option("--subject", required=True, help="The subject, in one line.")
 @click.option("--action", type=TEXT_OR_EMPTY, default="", help="What the receiver should do.")
 @click.option("--details", type=TEXT_OR_EMPTY, default="", help="Details; may have several lines.")
-@click.option("--next", "then", type=TEXT_OR_EMPTY, default="", help="What comes next.")
+@click.option("--next", type=TEXT_OR_EMPTY, default="", help="What comes next.")
 @click.option(
     "--acknowledge", type=TEXT_OR_EMPTY, default="", help="How the receiver should answer."
 )
 @epic_option
 @verb
-def send_command(
-    call: Call,
-    to: str,
-    sender: str,
-    subject: str,
-    action: str,
-    details: str,
-    then: str,
-    acknowledge: str,
-    epic: str | None,
-) -> Reply:
+def send_command(call: Call, agent: str, sender: str, epic: str | None, **texts: Any) -> Reply:
     """Send a message to the agent TO, in agent_comms/."""
-    result = send(
-        context_for(send, call, epic),
-        {
-            "agent": to,
-            "sender": sender,
-            "subject": subject,
-            "action": action,
-            "details": details,
-            "next": then,
-            "acknowledge": acknowledge,
-        },
-    )
+    context = context_for(send, call, epic)
+    result = send(context, {"agent": agent, "sender": sender, **texts})  # type: ignore[typeddict-item]
     warn(*result["warnings"])
     outcome, number = result["outcome"], result["number"]
     warn_of_views(outcome)
@@ -234,8 +214,8 @@ def send_command(
         return Reply(data, [QUEUED])
     return Reply(
         {**data, "number": number},
-        [f"Message {number} to {to} in {safe(message_path(sender, to))}"],
-        next=[f"holdfast agent inbox {to} --keep-unread"],
+        [f"Message {number} to {agent} in {safe(message_path(sender, agent))}"],
+        next=[f"holdfast agent inbox {agent} --keep-unread"],
     )
 
 

@@ -21,7 +21,7 @@ from holdfast.cli.terminal import (
     safe,
     style,
     table,
-    terminal_width,
+    terminal_size,
     wide,
 )
 from holdfast.cli.verbs.agent_beat import context_for
@@ -130,7 +130,7 @@ def fleet_screen(
         entries,
         context.epic.name,
         commands=[] if entries else other_epics(context),
-        width=terminal_width(),
+        width=terminal_size()[0],
         time=time,
         stopped=stopped["reason"] if stopped else "",
     )

@@ -66,15 +66,11 @@ _COLOURS = {WARNING: "yellow", ALERT: "yellow", STOP: "red"}
 @verb
 def check_command(
     call: Call,
-    cost: str | None,
-    context: str | None,
-    estimated: str | None,
-    actual: str | None,
-    errors: str | None,
     given: tuple[str, ...],
     session: str,
     with_log: bool,
     dry_run: bool,
+    **values: str | None,
 ) -> Reply:
     """Check whether work may go on within its budget.
 
@@ -82,16 +78,14 @@ def check_command(
     stop (`guard reset`). Holdfast measures the values that you do not give, from the client's files and
     from what programs reported.
     """
-    known = measure.from_flags(
-        cost=cost, context=context, estimated=estimated, actual=actual, errors=errors
-    )
     budget = Budget(call.workspace, actor=call.actor, now=call.now)
-    report = check(
-        budget,
-        CheckRequest(
-            values=known, limits=limits.from_flags(given), session=session, dry_run=dry_run
-        ),
+    request = CheckRequest(
+        values=measure.from_flags(**values),
+        limits=limits.from_flags(given),
+        session=session,
+        dry_run=dry_run,
     )
+    report = check(budget, request)
     warn(*report["warnings"])
     if with_log and not call.as_json:
         for line in report["log"]:

@@ -20,7 +20,7 @@ from holdfast.cli.terminal import (
     safe,
     style,
     table,
-    terminal_width,
+    terminal_size,
     unstyle,
     wide,
 )
@@ -114,7 +114,7 @@ def _log(track: Track, number: int | None) -> Reply:
 
 
 def _lines(state: LoopState, data: TrackReport, now: int) -> Iterator[str]:
-    loop, step, width = loop_of(state), current_step(state), terminal_width()
+    loop, step, width = loop_of(state), current_step(state), terminal_size()[0]
     cycles = f"{loop.get('fix_cycle_count', 0)} of {loop.get('max_fix_cycles', 3)} fix cycles"
     title = style(safe(state["track"]), bold=True)
     yield cut(title + style(f"  {cycles}  {data['metadata']}", dim=True), width)

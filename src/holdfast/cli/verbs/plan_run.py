@@ -138,23 +138,6 @@ def carry_out(
     return Reply(data, summary(outcome.state), next=[f"holdfast plan show {context.run}"])
 
 
-def execution_of(
-    limits: Limits,
-    *,
-    jobs: int | None,
-    edited: str | None,
-    on: str | None,
-    tls_ca: str,
-    tls_cert: str,
-    tls_key: str,
-) -> Execution:
-    """How to carry out a run, as the options say it."""
-    certificates = Certificates(tls_ca, tls_cert, tls_key)
-    return Execution(
-        jobs=jobs, edited=edited or "", limits=limits, on=on, certificates=certificates
-    )
-
-
 def _reply_paused(state: RunState, halted: Halted, alerts: Sequence[str]) -> Reply:
     gates = [state["plans"][id]["gates"][key]["gate"] for id, key in waiting_gates(state)]
     data = {
@@ -170,7 +153,31 @@ def _reply_paused(state: RunState, halted: Halted, alerts: Sequence[str]) -> Rep
     return Reply(data, summary(state, alerts), next=ways, exit_code=halted.exit_code)
 
 
-def cost_limits(
+def execution_of(
+    call: Call,
+    *,
+    max_cost: str | None,
+    warn_cost: str | None,
+    alert_cost: str | None,
+    no_cost_limit: bool,
+    jobs: int | None,
+    edited: str | None,
+    on: str | None,
+    tls_ca: str,
+    tls_cert: str,
+    tls_key: str,
+) -> Execution:
+    """How to carry out a run, as the options say it."""
+    return Execution(
+        jobs=jobs,
+        edited=edited or "",
+        limits=_cost_limits(call, max_cost, warn_cost, alert_cost, no_cost_limit),
+        on=on,
+        certificates=Certificates(tls_ca, tls_cert, tls_key),
+    )
+
+
+def _cost_limits(
     call: Call,
     max_cost: str | None,
     warn_cost: str | None,
@@ -230,10 +237,10 @@ def run_command(call: Call, paths: tuple[str, ...], skip_validation: bool, **opt
     codes: 8 a person is needed and none is there; 9 a person declined; 7 a stop holds.
     """
     plans = check_plans(call.workspace, paths, call.folder, warn, skip_validation=skip_validation)
-    return launch(call, plans, **options)
+    return run_plans(call, plans, **options)
 
 
-def launch(
+def run_plans(
     call: Call,
     plans: list[Plan],
     *,
@@ -243,10 +250,6 @@ def launch(
     again: bool,
     dry_run: bool,
     wait: bool,
-    max_cost: str | None,
-    warn_cost: str | None,
-    alert_cost: str | None,
-    no_cost_limit: bool,
     reset_alerts: bool,
     quiet: bool,
     **options: Any,
@@ -254,7 +257,7 @@ def launch(
     """Run plans that were checked."""
     if dry_run:
         return reply_order(plans)
-    limits = cost_limits(call, max_cost, warn_cost, alert_cost, no_cost_limit)
+    execution = execution_of(call, **options)
     if reset_alerts:
         clear_alerts(call)
     request = RunRequest(
@@ -263,7 +266,7 @@ def launch(
         task=task,
         worktrees=worktrees,
         again=again,
-        execution=execution_of(limits, **options),
+        execution=execution,
     )
     return carry_out(call, run, request, wait=wait, quiet=quiet)
 
@@ -306,21 +309,11 @@ def resume_command(call: Call, id: str, **options: Any) -> Reply:
     Interrupted tasks start again, failed tasks run again, and a checkpoint with issues is presented again.
     Exits with 7 while a stop holds.
     """
-    return go_on(call, id, **options)
+    return resume_run(call, id, **options)
 
 
-def go_on(
-    call: Call,
-    id: str,
-    *,
-    wait: bool,
-    max_cost: str | None,
-    warn_cost: str | None,
-    alert_cost: str | None,
-    no_cost_limit: bool,
-    reset_alerts: bool,
-    quiet: bool,
-    **options: Any,
+def resume_run(
+    call: Call, id: str, *, wait: bool, reset_alerts: bool, quiet: bool, **options: Any
 ) -> Reply:
     """Resume a run, with what the options say."""
     state = runs.find_run(call.workspace, id)
@@ -328,8 +321,7 @@ def go_on(
         clear_alerts(call)
     if state["status"] == "done":
         return Reply({"run": state["id"], "ended": "done", **runs.count(state)}, summary(state))
-    limits = cost_limits(call, max_cost, warn_cost, alert_cost, no_cost_limit)
-    request = PlanResumeRequest(run=state["id"], execution=execution_of(limits, **options))
+    request = PlanResumeRequest(run=state["id"], execution=execution_of(call, **options))
     return carry_out(call, resume, request, wait=wait, quiet=quiet)
 
 
@@ -398,7 +390,7 @@ def takeoff_command(
         return Reply({"plans": [plan["id"] for plan in plans], "valid": True}, ["Cleared."])
     if not yes and not options["dry_run"]:
         _ask_for_clearance(call, plans)
-    return launch(call, plans, **options)
+    return run_plans(call, plans, **options)
 
 
 def _ask_for_clearance(call: Call, plans: Sequence[Plan]) -> None:
@@ -431,6 +423,6 @@ def cockpit_command(call: Call, id: str, **options: Any) -> Reply:
     state = runs.find_run(call.workspace, id)
     runner = runs.runner_of(call.workspace, state)
     if not runner:
-        return go_on(call, id, **options)
+        return resume_run(call, id, **options)
     data = {"run": state["id"], "ended": "", "runner": runner, **runs.count(state)}
     return Reply(data, screen(state, now=call.now))
