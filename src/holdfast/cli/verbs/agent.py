@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,7 @@ from holdfast.cli.frame import QUEUED, Call, Reply, warn, warn_of_views
 from holdfast.cli.parser import (
     TEXT_OR_EMPTY,
     epic_option,
+    together,
     verb,
 )
 from holdfast.cli.terminal import safe, style
@@ -32,9 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from holdfast.fleet.agents import StartAgentRequest
+    from holdfast.fleet.context import AgentResult, FleetContext
     from holdfast.fleet.rules.messages import AgentMessage
 
-Answer = TypeVar("Answer")
 fence_option = click.option(
     "--fence", type=int, metavar="N", help="The fence of the life that a script belongs to."
 )
@@ -47,18 +48,30 @@ transcript_option = click.option(
 )
 
 
-def act_or_ask(call: Call, yes: bool, act: Callable[[bool], Answer]) -> Answer:
-    """Run `act`; at a terminal, ask the person whether to do it even though the signals do not suffice."""
-    try:
-        return act(yes)
-    except HoldfastError as refusal:
-        asked = ("not_known_dead", "much_work")
-        if refusal.kind not in asked or call.as_json or not sys.stdin.isatty():
-            raise
-        click.echo(refusal.message, err=True)
-        if not click.confirm("Do it all the same?", err=True):
-            raise
-    return act(True)
+def fleet_command(
+    operation: Callable[[FleetContext, Any], AgentResult],
+    help: str,
+    *options: Callable[[Any], Any],
+    asks: bool = False,
+) -> click.Command:
+    """A command whose arguments and options are the fields of the operation's request. `asks`: at a
+    terminal, a person may do it even though the signals do not suffice."""
+
+    def answer(call: Call, epic: str | None, fence: int | None = None, **request: Any) -> Reply:
+        context = context_for(operation, call, epic, fence)
+        try:
+            return reply(operation(context, request))
+        except HoldfastError as refusal:
+            can_ask = asks and refusal.kind in ("not_known_dead", "much_work")
+            if not can_ask or call.as_json or not sys.stdin.isatty():
+                raise
+            click.echo(refusal.message, err=True)
+            if not click.confirm("Do it all the same?", err=True):
+                raise
+        return reply(operation(context, {**request, "yes": True}))
+
+    made: click.Command = click.command(help=help)(together(*options, epic_option)(verb(answer)))
+    return made
 
 
 @click.command()
@@ -110,84 +123,49 @@ def _read(source: str) -> str:
     return content.decode(encoding, "replace")
 
 
-@click.command()
-@click.argument("agent")
-@click.argument("blocker")
-@click.option("--recovery", help="How another agent would go on from here.")
-@fence_option
-@epic_option
-@verb
-def block_command(
-    call: Call, agent: str, blocker: str, recovery: str | None, fence: int | None, epic: str | None
-) -> Reply:
-    """Report what keeps AGENT from working: status BLOCKED, with the BLOCKER."""
-    context = context_for(block, call, epic, fence)
-    return reply(block(context, {"agent": agent, "blocker": blocker, "recovery": recovery}))
-
-
-@click.command()
-@click.argument("agent")
-@click.argument("blocker", required=False)
-@fence_option
-@epic_option
-@verb
-def unblock_command(
-    call: Call, agent: str, blocker: str | None, fence: int | None, epic: str | None
-) -> Reply:
-    """Resolve BLOCKER, given with its exact text; without it, resolve all blockers of AGENT."""
-    context = context_for(unblock, call, epic, fence)
-    return reply(unblock(context, {"agent": agent, "blocker": blocker}))
-
-
-@click.command()
-@click.argument("agent")
-@click.argument("stage")
-@click.option("--next", "steps", multiple=True, help="A step of the new stage; repeatable.")
-@fence_option
-@epic_option
-@verb
-def phase_command(
-    call: Call,
-    agent: str,
-    stage: str,
-    steps: tuple[str, ...],
-    fence: int | None,
-    epic: str | None,
-) -> Reply:
-    """Write the last checkpoint of a stage and go on to the next one: STAGE is S2.P2 or S2.P3."""
-    context = context_for(phase, call, epic, fence)
-    return reply(phase(context, {"agent": agent, "stage": stage, "next": steps}))
-
-
-@click.command()
-@click.argument("agent")
-@click.argument("point")
-@click.option(
-    "--wait", is_flag=True, help="Wait until all are there, or the hard limit is reached."
+block_command = fleet_command(
+    block,
+    "Report what keeps AGENT from working: status BLOCKED, with the BLOCKER.",
+    click.argument("agent"),
+    click.argument("blocker"),
+    click.option("--recovery", help="How another agent would go on from here."),
+    fence_option,
 )
-@fence_option
-@epic_option
-@verb
-def sync_command(
-    call: Call, agent: str, point: str, wait: bool, fence: int | None, epic: str | None
-) -> Reply:
+unblock_command = fleet_command(
+    unblock,
+    "Resolve BLOCKER, given with its exact text; without it, resolve all blockers of AGENT.",
+    click.argument("agent"),
+    click.argument("blocker", required=False),
+    fence_option,
+)
+phase_command = fleet_command(
+    phase,
+    "Write the last checkpoint of a stage and go on to the next one: STAGE is S2.P2 or S2.P3.",
+    click.argument("agent"),
+    click.argument("stage"),
+    click.option("--next", multiple=True, help="A step of the new stage; repeatable."),
+    fence_option,
+)
+sync_command = fleet_command(
+    sync,
     """Wait for the other agents at POINT: S2-S3 (4 h, at most 6 h) or S4-S5 (2 h, at most 3 h).
 
     The agent writes a checkpoint before the sync point, and one after it once all agents are there.
     Without --wait, call it again later.
-    """
-    context = context_for(sync, call, epic, fence)
-    return reply(sync(context, {"agent": agent, "point": point, "wait": wait}))
-
-
-@click.command()
-@click.argument("agent")
-@fence_option
-@epic_option
-@verb
-def complete_command(call: Call, agent: str, fence: int | None, epic: str | None) -> Reply:
-    """Report the feature of AGENT as done: status COMPLETE, and a message to the Primary."""
-    return reply(complete(context_for(complete, call, epic, fence), {"agent": agent}))
+    """,
+    click.argument("agent"),
+    click.argument("point"),
+    click.option(
+        "--wait", is_flag=True, help="Wait until all are there, or the hard limit is reached."
+    ),
+    fence_option,
+)
+complete_command = fleet_command(
+    complete,
+    "Report the feature of AGENT as done: status COMPLETE, and a message to the Primary.",
+    click.argument("agent"),
+    fence_option,
+)
 
 
 @click.command()
@@ -275,93 +253,55 @@ def _field(name: str, text: str) -> Iterator[str]:
         label = ""
 
 
-@click.command()
-@click.argument("agent")
-@click.option("--feature", default="", help="The agent's feature, if no checkpoint names it.")
-@transcript_option
-@yes_option
-@epic_option
-@verb
-def resume_command(
-    call: Call, agent: str, feature: str, transcript: str, yes: bool, epic: str | None
-) -> Reply:
-    """Go on as AGENT in a fresh session, and print what it did, what it changed, and what comes next."""
-    return reply(
-        resume(
-            context_for(resume, call, epic),
-            {"agent": agent, "feature": feature, "transcript": transcript, "yes": yes},
-        )
-    )
-
-
-@click.command()
-@click.argument("old")
-@click.option("--by", "new", required=True, help="The agent that goes on; may be the same id.")
-@yes_option
-@epic_option
-@verb
-def takeover_command(call: Call, old: str, new: str, yes: bool, epic: str | None) -> Reply:
+resume_command = fleet_command(
+    resume,
+    "Go on as AGENT in a fresh session, and print what it did, what it changed, and what comes next.",
+    click.argument("agent"),
+    click.option("--feature", default="", help="The agent's feature, if no checkpoint names it."),
+    transcript_option,
+    yes_option,
+)
+takeover_command = fleet_command(
+    takeover,
     """Let another agent go on where OLD stopped.
 
     The file of OLD is archived, and its life can write no more.
-    """
-    context = context_for(takeover, call, epic)
-    return reply(
-        act_or_ask(
-            *(call, yes), lambda sure: takeover(context, {"agent": old, "by": new, "yes": sure})
-        )
-    )
-
-
-@click.command()
-@click.argument("agent")
-@click.option("--feature", default="", help="The agent's feature, if its file does not name it.")
-@yes_option
-@epic_option
-@verb
-def restart_command(call: Call, agent: str, feature: str, yes: bool, epic: str | None) -> Reply:
+    """,
+    click.argument("agent", metavar="OLD"),
+    click.option("--by", required=True, help="The agent that goes on; may be the same id."),
+    yes_option,
+    asks=True,
+)
+restart_command = fleet_command(
+    restart,
     """Start AGENT from scratch, as the last resort.
 
     This is for a broken checkpoint, or for less than 30 minutes of work.
-    """
-    context = context_for(restart, call, epic)
-    return reply(
-        act_or_ask(
-            *(call, yes),
-            lambda sure: restart(context, {"agent": agent, "feature": feature, "yes": sure}),
-        )
-    )
-
-
-@click.command()
-@click.argument("agent")
-@yes_option
-@epic_option
-@verb
-def defer_command(call: Call, agent: str, yes: bool, epic: str | None) -> Reply:
-    """Defer the feature of AGENT to Wave 2, and archive the agent's file."""
-    context = context_for(defer, call, epic)
-    return reply(act_or_ask(call, yes, lambda sure: defer(context, {"agent": agent, "yes": sure})))
-
-
-@click.command()
-@click.argument("agent")
-@yes_option
-@epic_option
-@verb
-def absorb_command(call: Call, agent: str, yes: bool, epic: str | None) -> Reply:
-    """Give the feature of AGENT to the Primary, and archive the agent's file."""
-    context = context_for(absorb, call, epic)
-    return reply(act_or_ask(call, yes, lambda sure: absorb(context, {"agent": agent, "yes": sure})))
-
-
-@click.command()
-@click.argument("agent")
-@epic_option
-@verb
-def restore_command(call: Call, agent: str, epic: str | None) -> Reply:
-    """Replace the checkpoint of AGENT by its newest valid backup."""
-    return reply(restore(context_for(restore, call, epic), {"agent": agent}))
+    """,
+    click.argument("agent"),
+    click.option(
+        "--feature", default="", help="The agent's feature, if its file does not name it."
+    ),
+    yes_option,
+    asks=True,
+)
+defer_command = fleet_command(
+    defer,
+    "Defer the feature of AGENT to Wave 2, and archive the agent's file.",
+    click.argument("agent"),
+    yes_option,
+    asks=True,
+)
+absorb_command = fleet_command(
+    absorb,
+    "Give the feature of AGENT to the Primary, and archive the agent's file.",
+    click.argument("agent"),
+    yes_option,
+    asks=True,
+)
+restore_command = fleet_command(
+    restore, "Replace the checkpoint of AGENT by its newest valid backup.", click.argument("agent")
+)
 
 
 @click.command()
