@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast.budgets.check import Budget
-    from holdfast.cli.run_watch import PlanWatch
+    from holdfast.cli.plan_screen import PlanWatch
     from holdfast.kernel.rules import Person
     from holdfast.kernel.workspace import Workspace
     from holdfast.plans.news import Interrupts

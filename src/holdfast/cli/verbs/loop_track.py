@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import signal
+import sys
+import time
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -11,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from holdfast.cli.frame import INTERRUPTED, Call, Reply, warn
-from holdfast.cli.run_watch import LoopWatch
+from holdfast.cli.live_screen import RunWatch
 from holdfast.cli.terminal import (
     ago,
     bar,
     cut,
+    echo,
     one_line,
     safe,
     style,
@@ -68,10 +72,12 @@ from holdfast.loop.track import Track
 
 if TYPE_CHECKING:
     from holdfast.loop.commands import TrackReport
+    from holdfast.loop.driver import LoopEvent
     from holdfast.loop.rules.model import LoopState
 
 LATEST = 12
 BAR = 20
+_CLEAR = "\r\x1b[2K"
 _SIGNS = {PASSED: "✓", FAILED: "✗", IN_PROGRESS: "▸", "BLOCKED": "■", NOT_STARTED: "·"}
 
 
@@ -340,6 +346,65 @@ def run_command(
     programs = plural(result["attempts"], "program")
     said = f"{safe(result['track'])} is {done}: {plural(result['rounds'], 'step')}, {programs} run."
     return Reply(data, [said], next=[f"holdfast loop show {which}"])
+
+
+class LoopWatch(RunWatch):
+    """A loop's run, on one line that lives where there is a terminal."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        super().__init__(as_json=as_json)
+        self._shown = False
+        self._last = 0.0
+
+    def __call__(self, event: LoopEvent) -> None:
+        with self._although_unread():
+            if event["event"] == "tick":
+                self._tick(event)
+            elif self._as_json:
+                self._print_json(event)
+            else:
+                self.end()
+                self._tell(event)
+                sys.stderr.flush()
+
+    def end(self) -> None:
+        """Take the living line away."""
+        if self._shown:
+            sys.stderr.write(_CLEAR)
+            self._shown = False
+
+    def _tell(self, event: LoopEvent) -> None:
+        step, text = event["step"], one_line(event["text"])
+        if event["event"] == "step":
+            echo(f"{self._clock()} {style(step, bold=True)}  {text}".rstrip(), error=True)
+        elif event["event"] == "attempt" and event["task"]:
+            count = f"{event['done'] + 1}/{event['total']}"
+            echo(f"{self._clock()}   {count}  {safe(event['task'])}  {text}".rstrip(), error=True)
+        elif event["event"] == "ended":
+            echo(f"{self._clock()} {step} is {status(event['text'])}", error=True)
+        elif event["event"] in ("warning", "leftover"):
+            warn(event["text"] if event["event"] == "warning" else f"A run was killed: {text}.")
+
+    def _tick(self, event: LoopEvent) -> None:
+        """At most five times a second, and only where a person looks."""
+        if not self._lives or time.monotonic() - self._last < 0.2:
+            return
+        self._last = time.monotonic()
+        width = shutil.get_terminal_size().columns - 1
+        parts = [self._clock(), style(event["step"], "cyan", bold=True)]
+        if event["total"]:
+            parts += [
+                bar(event["done"], event["total"], BAR, "green"),
+                f"{event['done']}/{event['total']}",
+            ]
+        if event["task"]:
+            parts.append(one_line(event["task"], 30))
+        head = "  ".join(parts)
+        room = width - len(unstyle(head)) - 2
+        said = style(one_line(event["text"], room), dim=True) if room > 8 and event["text"] else ""
+        sys.stderr.write(f"{_CLEAR}{head}  {said}".rstrip())
+        sys.stderr.flush()
+        self._shown = True
 
 
 def _would(track: Track, plan: run_file.RunPlan) -> Reply:

@@ -15,8 +15,7 @@ from holdfast.budgets.rules.thresholds import ALERT, STOP, UNITS, WARNING
 from holdfast.cli.frame import INTERRUPTED, Call, Reply, warn
 from holdfast.cli.parser import amount_from, together, verb
 from holdfast.cli.plan_attendants import AtTerminal, Patient, is_person_here
-from holdfast.cli.plan_screen import screen, summary, ways_on
-from holdfast.cli.run_watch import PlanWatch
+from holdfast.cli.plan_screen import PlanWatch, screen, summary, ways_on
 from holdfast.cli.terminal import echo, safe, style, table
 from holdfast.kernel.errors import Declined, NotAllowed, Usage, Waiting
 from holdfast.kernel.text import plural
