@@ -26,14 +26,11 @@ from holdfast.plans import runs
 from holdfast.plans.rules.drawing import MARKS, state_of
 from holdfast.plans.rules.ready import numbered_waves, waiting_gates, wave_at
 from holdfast.plans.rules.run_model import (
-    ALERT_WAITS,
     ASKED,
-    EDITED,
     FAILED,
     OVER,
     REFUSED,
     RUNNING,
-    STOPPED,
 )
 
 if TYPE_CHECKING:
@@ -227,26 +224,10 @@ def summary(state: RunState, alerts: Sequence[str] = ()) -> list[str]:
         lines += list(waiting_lines(state))
         if pause["waypoint"]:
             lines.append(f"Waypoint saved: {safe(pause['waypoint'])}")
-        ways = ways_on(state, alerts)
+        ways = runs.find_ways_on(state, alerts)
         lines.append(style(f"Go on with: {ways[0]}", dim=True))
         lines += [style(f"            {way}", dim=True) for way in ways[1:]]
     return lines
-
-
-def ways_on(state: RunState, alerts: Sequence[str] = ()) -> list[str]:
-    """What to type, in this order, so that a run that stands still goes on. `alerts` are the types of
-    those that wait."""
-    again, pause = runs.resume_command(state), state["pause"]
-    reason = pause["reason"] if pause is not None else ""
-    if pause is not None and reason == ALERT_WAITS:
-        alerts = alerts or pause["text"].split(", ")
-    if reason == EDITED:
-        return [f"{again} --edited old", f"{again} --edited new"]
-    if reason == STOPPED:
-        return ["holdfast status", again]
-    gates = [state["plans"][id]["gates"][key]["gate"] for id, key in waiting_gates(state)]
-    acknowledged = [f"holdfast guard ack {safe(type)}" for type in alerts]
-    return [*acknowledged, *(f"holdfast gate answer {gate}" for gate in gates), again]
 
 
 def _span(since: str, until: str) -> str:

@@ -15,7 +15,7 @@ from holdfast.budgets.rules.thresholds import ALERT, STOP, UNITS, WARNING
 from holdfast.cli.frame import INTERRUPTED, Call, Reply, warn
 from holdfast.cli.parser import amount_from, together, verb
 from holdfast.cli.plan_attendants import AtTerminal, Patient, is_person_here
-from holdfast.cli.plan_screen import PlanWatch, screen, summary, ways_on
+from holdfast.cli.plan_screen import PlanWatch, screen, summary
 from holdfast.cli.terminal import echo, safe, style, table
 from holdfast.kernel.errors import Declined, NotAllowed, Usage, Waiting
 from holdfast.kernel.text import plural
@@ -148,7 +148,7 @@ def _reply_paused(state: RunState, halted: Halted, alerts: Sequence[str]) -> Rep
         "gates": gates,
         **runs.count(state),
     }
-    ways = ways_on(state, alerts)
+    ways = runs.find_ways_on(state, alerts)
     return Reply(data, summary(state, alerts), next=ways, exit_code=halted.exit_code)
 
 
