@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from math import isnan
 from typing import TYPE_CHECKING
 
@@ -50,7 +51,8 @@ def list_command(call: Call, everything: bool) -> Reply:
         known = list(lookup.every_gate(call.workspace))
         answered = [state for state in known if not is_open(state)]
         answered.sort(key=lookup.asked_at, reverse=True)
-        shares = distribution(_counts(known))
+        kinds = Counter(state["content"]["type"] for state in known if state["content"])
+        shares = distribution(kinds)
         data.update(answered=answered, distribution=shares)
         lines += [*_answered(answered, call.now), *_shares(shares, len(known))]
     next = [f"holdfast gate answer {waiting[0]['id']}"] if waiting else []
@@ -90,39 +92,18 @@ def _answered(states: list[GateState], now: int) -> Iterator[str]:
         yield style("Answered", bold=True)
     rows: list[list[str]] = []
     for state in states:
-        answer = state["answer"]
-        if answer is None:
-            rows += _withdrawn(state, now)
+        answer, withdrawn = state["answer"], withdrawn_of(state)
+        if answer is not None:
+            at, who = answer["at"], answer["person"]["name"] if answer["person"] else "expired"
+            said = answer["answer"] if answer["verdict"] == "yes" else f"no: {answer['text']}"
+        elif withdrawn is not None:
+            at, who, said = withdrawn["at"], withdrawn["by"], f"withdrawn: {withdrawn['why']}"
+        else:
             continue
-        who = answer["person"]["name"] if answer["person"] else "expired"
-        said = answer["answer"] if answer["verdict"] == "yes" else f"no: {answer['text']}"
         title = one_line(lookup.title_of(state), 44)
-        rows.append(
-            [
-                state["id"],
-                light(state),
-                title,
-                ago(answer["at"], now),
-                f"{safe(who)}: {one_line(said, 40)}",
-            ]
-        )
+        what = f"{safe(who)}: {one_line(said, 40)}"
+        rows.append([state["id"], light(state), title, ago(at, now), what])
     yield from table(rows, indent="  ")
-
-
-def _withdrawn(state: GateState, now: int) -> Iterator[list[str]]:
-    known = withdrawn_of(state)
-    if known is not None:
-        title, said = one_line(lookup.title_of(state), 44), f"withdrawn: {known['why']}"
-        when, who = ago(known["at"], now), safe(known["by"])
-        yield [state["id"], light(state), title, when, f"{who}: {one_line(said, 40)}"]
-
-
-def _counts(states: list[GateState]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for state in states:
-        if state["content"] is not None:
-            counts[state["content"]["type"]] = counts.get(state["content"]["type"], 0) + 1
-    return counts
 
 
 def _shares(shares: dict[str, float], total: int) -> Iterator[str]:
