@@ -234,10 +234,10 @@ def _in_our_words(error: click.UsageError, command: click.Command, path: str) ->
     """Click's complaint as message and hint."""
     see = f"See `{path} --help`."
     if isinstance(error, click.MissingParameter) and error.param is not None:
-        return f"{_label(error.param)} is missing.", _known(error.param.type) + see
+        return f"{_label(error.param)} is missing.", _choices(error.param.type) + see
     if isinstance(error, click.BadParameter) and error.param is not None:
         said = _wrong_value(error.message, error.param.type)
-        return f"{_label(error.param)}: {said}", _known(error.param.type) + see
+        return f"{_label(error.param)}: {said}", _choices(error.param.type) + see
     if isinstance(error, click.NoSuchOption):
         options = [one for parameter in command.params for one in parameter.opts if one[:2] == "--"]
         return f"There is no option {error.option_name}.", _suggest(
@@ -252,7 +252,7 @@ def _in_our_words(error: click.UsageError, command: click.Command, path: str) ->
     return error.format_message(), see
 
 
-def _known(kind: click.ParamType[Any]) -> str:
+def _choices(kind: click.ParamType[Any]) -> str:
     return (
         f"Known are: {', '.join(map(str, kind.choices))}. "
         if isinstance(kind, click.Choice)

@@ -94,7 +94,7 @@ class ToolCall:
         """Raise Stopped while a stop holds. `saved` says what was kept."""
         refuse_stopped(self.workspace, saved)
 
-    def stopped(self) -> list[str]:
+    def stop_lines(self) -> list[str]:
         """The line about a stop, for a tool that also answers while one holds."""
         held = latch.read(self.workspace)
         return [f"STOPPED: {held['reason']}. Checkpoint, then wait for a person."] if held else []

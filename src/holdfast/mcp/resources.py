@@ -157,4 +157,4 @@ def add_prompts(server: Server) -> None:
 def _continuation(call: ToolCall, session: str) -> str:
     found = resume(call.workspace, {"session": session}, now=call.now)
     refuse_foreign(found)
-    return safe("\n".join([*call.stopped(), found["pack"]]))
+    return safe("\n".join([*call.stop_lines(), found["pack"]]))

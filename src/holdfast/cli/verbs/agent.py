@@ -222,7 +222,7 @@ def inbox_command(
         "files": [{"path": where.file(path), "messages": messages} for path, messages in files],
         "archived": [{"path": where.file(path), "to": where.file(to)} for path, to in archived],
     }
-    lines = [line for path, messages in files for line in _shown(path, messages)]
+    lines = [line for path, messages in files for line in _message_lines(path, messages)]
     if lines and not archived:
         lines.pop()
     lines += [f"Archived in {safe(to)}" for _, to in archived]
@@ -230,7 +230,7 @@ def inbox_command(
     return Reply(data, lines or [nothing], pages=True)
 
 
-def _shown(path: str, messages: list[AgentMessage]) -> Iterator[str]:
+def _message_lines(path: str, messages: list[AgentMessage]) -> Iterator[str]:
     if not messages:
         return
     fresh = sum(not message["read"] for message in messages)
@@ -242,11 +242,11 @@ def _shown(path: str, messages: list[AgentMessage]) -> Iterator[str]:
         when = style(safe(message["at"]), dim=True)
         yield f"{mark}{number}  {when}  {style(safe(message['subject']), bold=not message['read'])}"
         for name in FIELDS[1:]:
-            yield from _field(name, message[name])  # type: ignore[literal-required]
+            yield from _field_lines(name, message[name])  # type: ignore[literal-required]
     yield ""
 
 
-def _field(name: str, text: str) -> Iterator[str]:
+def _field_lines(name: str, text: str) -> Iterator[str]:
     label = f"{name.capitalize()}:"
     for line in safe(text).split("\n") if text else []:
         yield f"      {style(f'{label:<13}', dim=True)}{line}".rstrip()

@@ -46,7 +46,7 @@ def list_command(call: Call, everything: bool) -> Reply:
     waiting = [state for state in found if state["presented_at"]]
     collected = [state for state in found if not state["presented_at"]]
     data: dict[str, object] = {"waiting": waiting, "collected": collected}
-    lines = [*_waiting(waiting, call.now), *_collected(collected, call.now)]
+    lines = [*_waiting_lines(waiting, call.now), *_collected_lines(collected, call.now)]
     if everything:
         known = list(lookup.every_gate(call.workspace))
         answered = [state for state in known if not is_open(state)]
@@ -54,18 +54,18 @@ def list_command(call: Call, everything: bool) -> Reply:
         kinds = Counter(state["content"]["type"] for state in known if state["content"])
         shares = distribution(kinds)
         data.update(answered=answered, distribution=shares)
-        lines += [*_answered(answered, call.now), *_shares(shares, len(known))]
+        lines += [*_answered_lines(answered, call.now), *_shares(shares, len(known))]
     next = [f"holdfast gate answer {waiting[0]['id']}"] if waiting else []
     return Reply(data, lines or ["No gate waits for you."], next=next)
 
 
-def _waiting(states: list[GateState], now: int) -> Iterator[str]:
+def _waiting_lines(states: list[GateState], now: int) -> Iterator[str]:
     if states:
         yield style(f"Waiting for you: {plural(len(states), 'gate')}", "yellow", bold=True)
         yield from table([_row(state, now) for state in states], indent="  ")
 
 
-def _collected(states: list[GateState], now: int) -> Iterator[str]:
+def _collected_lines(states: list[GateState], now: int) -> Iterator[str]:
     for phase in sorted({state["phase"] for state in states}):
         title = f"phase {safe(phase)}" if phase else "the phase"
         yield style(f"Collected for the end of {title}", bold=True)
@@ -87,7 +87,7 @@ def _row(state: GateState, now: int) -> list[str]:
     ]
 
 
-def _answered(states: list[GateState], now: int) -> Iterator[str]:
+def _answered_lines(states: list[GateState], now: int) -> Iterator[str]:
     if states:
         yield style("Answered", bold=True)
     rows: list[list[str]] = []
@@ -137,12 +137,14 @@ def show_command(call: Call, id: str, as_xml: bool) -> Reply:
     data = {**state, "pictures": pictures, "rendered": render(content), "refused": refused}
     if as_xml:
         return Reply({**data, "xml": write(content)}, write(content).split("\n"))
-    lines = [*content_lines(content), "", *_about(state, paths, refused, call.now)]
+    lines = [*content_lines(content), "", *_fact_lines(state, paths, refused, call.now)]
     next = [] if is_over(state) else [f"holdfast gate answer {state['id']}"]
     return Reply(data, lines, next=next)
 
 
-def _about(state: GateState, paths: list[str], refused: list[Refused], now: int) -> Iterator[str]:
+def _fact_lines(
+    state: GateState, paths: list[str], refused: list[Refused], now: int
+) -> Iterator[str]:
     for line in facts(state, now):
         yield style(line, dim=True)
     for line, path in zip(attached(state), paths, strict=True):

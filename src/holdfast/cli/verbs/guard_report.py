@@ -127,12 +127,14 @@ def report_lines(agent: str, accounts: list[Account], data: dict[str, Any]) -> I
     if reported and any(reported.values()):
         yield ""
         yield style("Reported by programs", bold=True)
-        rows = [[one_line(name, 44), *_reported(step)] for name, step in reported["steps"].items()]
-        rows.append([style("together", dim=True), *_reported(reported)])
+        rows = [
+            [one_line(name, 44), *_reported_cells(step)] for name, step in reported["steps"].items()
+        ]
+        rows.append([style("together", dim=True), *_reported_cells(reported)])
         yield from table(rows, indent="  ")
     if len(accounts) > 1 or (reported and reported["cost"] is not None):
         yield ""
-        yield f"{style('Sum', bold=True)}  {_cost_cell(data)}  {_sureness(data['sure'])}"
+        yield f"{style('Sum', bold=True)}  {_cost_cell(data)}  {_sure_word(data['sure'])}"
 
 
 def _session_lines(agent: str, told: Account) -> Iterator[str]:
@@ -164,7 +166,7 @@ def _session_lines(agent: str, told: Account) -> Iterator[str]:
 def _facts(spent: Spending) -> Iterator[list[str]]:
     yield [
         "cost",
-        f"{_cost_cell(spent)}  {_sureness(spent['sure'])}  {style(safe(spent['why']), dim=True)}",
+        f"{_cost_cell(spent)}  {_sure_word(spent['sure'])}  {style(safe(spent['why']), dim=True)}",
     ]
     yield ["errors", str(spent["errors"]) if spent["errors"] else "none"]
     if spent["context_tokens"] is not None:
@@ -185,7 +187,7 @@ def _facts(spent: Spending) -> Iterator[list[str]]:
     yield ["tokens", f"{_count(tokens['total'])}  {style(', '.join(parts), dim=True)}"]
 
 
-def _reported(sums: Any) -> list[str]:
+def _reported_cells(sums: Any) -> list[str]:
     errors = style(plural(sums["errors"], "error"), "red") if sums["errors"] else ""
     return [dollars(sums["cost"]), f"{_count(sums['tokens'])} tokens", errors]
 
@@ -204,7 +206,7 @@ def _row(one: Stretch, unnamed: str) -> list[str]:
         _cost_cell(one),
         f"{_count(one['tokens']['total'])} tokens",
         plural(one["messages"], "answer"),
-        _sureness(one["sure"]),
+        _sure_word(one["sure"]),
     ]
 
 
@@ -233,7 +235,7 @@ def _count(number: int) -> str:
     return f"{number:,}"
 
 
-def _sureness(sure: str) -> str:
+def _sure_word(sure: str) -> str:
     return style(sure, _SURE[sure])
 
 

@@ -78,7 +78,7 @@ def init_command(call: Call, clients: tuple[str, ...], dry_run: bool) -> Reply:
     lines = list(_init_lines(done, beside, only_shown, to_do))
     following = ["holdfast doctor"]
     if not clients:
-        lines = [*_detected(wanted, found), *_broken(call), *lines]
+        lines = [*_detected_lines(wanted, found), *_broken_lines(call), *lines]
         # The lines have it already.
         following = [to_do] if to_do and call.as_json else []
     data = {
@@ -99,7 +99,7 @@ def _remember(call: Call) -> None:
         warn(f"`holdfast serve` will not find this workspace by itself: {error}")
 
 
-def _detected(wanted: list[str], found: list[FoundClient]) -> Iterator[str]:
+def _detected_lines(wanted: list[str], found: list[FoundClient]) -> Iterator[str]:
     if not wanted:
         yield f"None of {', '.join(CLIENTS)} was found here."
         yield "To name one: holdfast init --client claude"
@@ -110,7 +110,7 @@ def _detected(wanted: list[str], found: list[FoundClient]) -> Iterator[str]:
     yield ""
 
 
-def _broken(call: Call) -> Iterator[str]:
+def _broken_lines(call: Call) -> Iterator[str]:
     """What is installed, but does not work or belongs to another holdfast."""
     for one in conditions(call.workspace, server()):
         if one["problem"]:

@@ -229,11 +229,11 @@ def _event_row(event: dict[str, Any], now: int) -> list[str]:
     return [
         style(ago(event["at"], now), dim=True),
         step,
-        *_said(event),
+        *_describe_event(event),
     ]
 
 
-def _said(event: dict[str, Any]) -> list[str]:
+def _describe_event(event: dict[str, Any]) -> list[str]:
     """What happened, and the detail that makes it this and not another."""
     kind = event["event"]
     notes = one_line(str(event.get("notes") or ""), 60)
@@ -324,7 +324,7 @@ def run_command(
     """
     plan = run_file.read(file)
     if dry_run:
-        return _would(track, plan)
+        return _reply_dry_run(track, plan)
     watch = LoopWatch(as_json=call.as_json)
     for sign in (signal.SIGTERM, signal.SIGHUP):
         # As Ctrl+C does: the program of a run must not outlive it, unseen.
@@ -407,7 +407,7 @@ class LoopWatch(RunWatch):
         self._shown = True
 
 
-def _would(track: Track, plan: run_file.RunPlan) -> Reply:
+def _reply_dry_run(track: Track, plan: run_file.RunPlan) -> Reply:
     """What a run would begin with, and the program of each step."""
     state = track.read()
     step = current_step(state)

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from holdfast.plans.rules.run_model import RunState
 
 
-# More than anybody spends; `--no-cost-limit` is a number, as every limit is.
+# More than a run can cost; `--no-cost-limit` is a number, as every limit is.
 NO_LIMIT = 1e9
 _COST = "cost"
 Request = TypeVar("Request")

@@ -74,7 +74,7 @@ def push(call: Call, remote: str, everything: bool, dry_run: bool) -> Reply:
     remotes.refuse_unshared(done)
     for problem in problems:
         warn(f"Pushed, and not written down: {problem}")
-    lines = [_shared(one) for one in done["snapshots"]]
+    lines = [_shared_line(one) for one in done["snapshots"]]
     lines.append(f"{'Would send' if dry_run else 'On'} {safe(done['remote'])}")
     there = [f"holdfast snapshot fetch {done['remote']}  # on the other machine"]
     return Reply({**done}, lines, next=[] if dry_run else there)
@@ -93,14 +93,14 @@ def fetch(call: Call, remote: str, dry_run: bool) -> Reply:
         if one["reason"]:
             warn(f"{one['id'][:12]} {one['status']}: {one['reason']}.")
     fresh = [one for one in done["snapshots"] if one["status"] != "there"]
-    lines = [_shared(one) for one in fresh]
+    lines = [_shared_line(one) for one in fresh]
     if not lines:
         lines = [f"Nothing new on {safe(done['remote'])}."]
     got = [one for one in fresh if one["status"] == "fetched"]
     return Reply({**done}, lines, next=["holdfast snapshot list"] if got else [])
 
 
-def _shared(one: Shared) -> str:
+def _shared_line(one: Shared) -> str:
     place = f"{one['worktree']} of machine {one['machine'][:8]}"
     return f"  {style(one['id'][:12], 'yellow')}  {one['status']:12}{safe(place)}"
 
@@ -136,7 +136,11 @@ def listing(call: Call, everywhere: bool) -> Reply:
 def show(call: Call, id: str) -> Reply:
     """Show what a snapshot holds, and what has changed since."""
     shown = snapshot.show(call.workspace.root, id)
-    lines = [f"Snapshot {shown['snapshot']['id']} at {shown['snapshot']['at']}", "", _holds(shown)]
+    lines = [
+        f"Snapshot {shown['snapshot']['id']} at {shown['snapshot']['at']}",
+        "",
+        _count_line(shown),
+    ]
     lines += _changes(shown["changes"]) or ["  none"]
     lines += ["", "Since then:", *(_changes(shown["present"]) or ["  nothing changed"])]
     return Reply({**shown}, lines, pages=True)
@@ -166,7 +170,7 @@ def restore(call: Call, id: str, paths: tuple[str, ...], dry_run: bool) -> Reply
     return Reply({**done}, lines, next=undo)
 
 
-def _holds(shown: Shown) -> str:
+def _count_line(shown: Shown) -> str:
     """The count that `snapshot list` gives."""
     return f"{plural(len(shown['changes']), 'path')} differ from its commit:"
 

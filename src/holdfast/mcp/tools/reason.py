@@ -44,7 +44,9 @@ def reason(
         return ToolAnswer(found["prompt"].split("\n"), {**found})
     if do == "bootstrap":
         text = bootstrap(call.workspace, rfc or "")
-        return ToolAnswer([*call.stopped(), *_warnings(text["warnings"]), text["text"]], {**text})
+        return ToolAnswer(
+            [*call.stop_lines(), *_warnings(text["warnings"]), text["text"]], {**text}
+        )
     if do == "write":
         given = Answers(text=require(answers, "answers"))
         return _write(
