@@ -1,4 +1,4 @@
-"""What somebody with only the README ran into, so that nobody does again."""
+"""What a newcomer with only the README ran into."""
 
 from __future__ import annotations
 

@@ -230,6 +230,17 @@ def test_a_wrong_value_says_what_to_give(
     assert said in answer.err
 
 
+@pytest.mark.parametrize(
+    "words", ["resume --session", "gate wait --phase", "snapshot list --all=x"]
+)
+def test_an_option_before_the_verb_is_no_value_of_another(
+    repository: Path, holdfast: Holdfast, words: str
+) -> None:
+    answer = holdfast("--json", "-C", str(repository), *words.split())
+    assert (answer.code, answer.envelope["error"]["kind"]) == (2, "usage")
+    assert " value." in answer.envelope["error"]["message"]
+
+
 def test_an_empty_folder_is_the_current_one_as_with_git(
     repository: Path, holdfast: Holdfast
 ) -> None:

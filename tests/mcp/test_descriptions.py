@@ -9,7 +9,7 @@ import pytest
 from mcp.client.client import Client
 
 from holdfast.gates.rules.content import CAUSES, QUESTIONS
-from holdfast.mcp.call import ToolCall, simplified
+from holdfast.mcp.call import ToolCall, simplify
 from holdfast.mcp.server import INSTRUCTIONS
 from holdfast.rfc.rules.model import GROUPS
 from holdfast.session.rules.model import REASONS
@@ -72,7 +72,7 @@ def test_a_plain_schema_says_the_same() -> None:
         },
         "title": "Arguments",
     }
-    assert simplified(schema) == {
+    assert simplify(schema) == {
         "properties": {
             "title": {"type": "string"},
             "options": {"items": {"type": "object", "properties": {"title": {}}}, "type": "array"},

@@ -176,17 +176,17 @@ def test_a_hook_goes_on_for_an_hour(machine: Machine, outage: Outage) -> None:
 
 
 def test_an_agents_tools_go_on_as_well(machine: Machine, outage: Outage) -> None:
-    from holdfast.mcp.call import ToolCall, answered
+    from holdfast.mcp.call import ToolCall, run_tool
     from holdfast.mcp.tools.gates import gate_open
     from holdfast.mcp.tools.session import checkpoint
 
     outage.begin()
-    saved = answered(
+    saved = run_tool(
         ToolCall(str(machine.root)), checkpoint, {"task": "on the train", "session": "s1"}
     )
     assert not saved.is_error
     assert "Kept here, not yet on the server" in str(saved.content)
-    asked = answered(
+    asked = run_tool(
         ToolCall(str(machine.root)),
         gate_open,
         {"kind": "verify", "title": "A page", "items": ["Look"]},

@@ -8,7 +8,7 @@ import sys
 
 from holdfast.cli.plain_options import read
 from holdfast.cli.terminal import echo, safe, style
-from holdfast.cli.verb_list import PLAIN, is_bare
+from holdfast.cli.verb_list import NESTED, PLAIN, is_bare
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage, from_os_error
 from holdfast.kernel.workspace import discover, from_here
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 BUG, INTERRUPTED = 70, 130
+QUEUED = "Queued in .holdfast/inbox: the journal cannot be written from here."
 
 
 class ReaderGone(Exception):
@@ -244,8 +245,9 @@ def _has_content(path: str) -> bool:
         return False
 
 
-def warn(message: str) -> None:
-    echo(style("warning: ", "yellow") + safe(message), error=True)
+def warn(*messages: str) -> None:
+    for message in messages:
+        echo(style("warning: ", "yellow") + safe(message), error=True)
 
 
 def tell_of_new_file(workspace: Workspace, path: str) -> None:
@@ -327,8 +329,8 @@ def run(arguments: Sequence[str]) -> int:
         return _bug(error, as_json)
 
 
-def _with_options_last(arguments: list[str]) -> list[str]:
-    """`-C DIR` and `--json` before the verb, as git takes them, go behind it, where every verb has them."""
+def _with_options_behind(arguments: list[str]) -> list[str]:
+    """`-C DIR` and `--json` before the verb, as git takes them, go right behind it, where every verb has them."""
     first: list[str] = []
     rest = arguments
     while rest and rest[0] in ("-C", "--json"):
@@ -336,13 +338,13 @@ def _with_options_last(arguments: list[str]) -> list[str]:
         first, rest = first + rest[:count], rest[count:]
     if not first or not rest or rest[0].startswith("-"):
         return arguments
-    end = rest.index("--") if "--" in rest else len(rest)
-    return [*rest[:end], *first, *rest[end:]]
+    at = 2 if rest[0] in NESTED else 1
+    return [*rest[:at], *first, *rest[at:]]
 
 
 def _parse(arguments: list[str]) -> Parsed | int:
     """The verb and its arguments; an exit code where click has answered, as it does to --help."""
-    arguments = _with_options_last(arguments)
+    arguments = _with_options_behind(arguments)
     for count in (0,) if is_bare(arguments) else (1, 2):
         if count == 0 or " ".join(arguments[:count]) in PLAIN:
             path = "_".join(arguments[:count]) or "overview"
@@ -357,7 +359,7 @@ def _parse(arguments: list[str]) -> Parsed | int:
 
 
 def _fail(error: HoldfastError, as_json: bool) -> int:
-    if as_json and _printed({"schema": SCHEMA, "ok": False, "error": error.data()}):
+    if as_json and _print_if_possible({"schema": SCHEMA, "ok": False, "error": error.data()}):
         return error.exit_code
     echo(style("error: ", "red", bold=True) + safe(error.message), error=True)
     if error.hint:
@@ -365,7 +367,7 @@ def _fail(error: HoldfastError, as_json: bool) -> int:
     return error.exit_code
 
 
-def _printed(answer: Any) -> bool:
+def _print_if_possible(answer: Any) -> bool:
     """Whether an answer could be printed. If not, the caller prints it to standard error."""
     try:
         print_json(answer)

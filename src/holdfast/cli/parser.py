@@ -4,36 +4,24 @@ from __future__ import annotations
 
 import difflib
 import functools
-import sys
 from collections.abc import Callable, Iterable
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
-from holdfast.cli.frame import INTERRUPTED, Call, Reply
+from holdfast.cli.frame import INTERRUPTED, Reply
 from holdfast.cli.plain_options import EVERYWHERE, arguments_of, options_of
 from holdfast.cli.verb_list import GROUPS, INNER_VERBS, MODULES, VERBS, is_bare
-from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.kernel.errors import Usage
 from holdfast.version import __version__
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.cli.frame import Parsed
 
-Answer = TypeVar("Answer")
+Number = TypeVar("Number", int, float)
 epic_option = click.option("--epic", metavar="PATH", help="The epic's folder.")
-fence_option = click.option(
-    "--fence", type=int, metavar="N", help="The fence of the life that a script belongs to."
-)
-yes_option = click.option("--yes", is_flag=True, help="Do it even if the agent may still be alive.")
-transcript_option = click.option(
-    "--transcript",
-    default="",
-    metavar="FILE",
-    help="The session's transcript; its growth is a sign of life.",
-)
 
 
 class TextOrEmpty(click.types.StringParamType):
@@ -62,6 +50,25 @@ def verb(function: Callable[..., Reply]) -> Callable[..., Parsed]:
         return function, arguments
 
     return parsed
+
+
+def together(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Several options as one decorator, in the order of the help."""
+
+    def decorate(function: Any) -> Any:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+def amount_from(flag: str, text: str | None, read: Callable[[str], Number]) -> Number | None:
+    """The number that a flag gives; None without one. `read` raises ValueError."""
+    try:
+        return None if text is None else read(text)
+    except ValueError as problem:
+        raise Usage(f"{flag} {problem}.") from None
 
 
 def _refuse_empty(context: click.Context, arguments: dict[str, Any]) -> None:
@@ -227,10 +234,10 @@ def _in_our_words(error: click.UsageError, command: click.Command, path: str) ->
     """Click's complaint as message and hint."""
     see = f"See `{path} --help`."
     if isinstance(error, click.MissingParameter) and error.param is not None:
-        return f"{_label(error.param)} is missing.", _known(error.param.type) + see
+        return f"{_label(error.param)} is missing.", _choices(error.param.type) + see
     if isinstance(error, click.BadParameter) and error.param is not None:
         said = _wrong_value(error.message, error.param.type)
-        return f"{_label(error.param)}: {said}", _known(error.param.type) + see
+        return f"{_label(error.param)}: {said}", _choices(error.param.type) + see
     if isinstance(error, click.NoSuchOption):
         options = [one for parameter in command.params for one in parameter.opts if one[:2] == "--"]
         return f"There is no option {error.option_name}.", _suggest(
@@ -245,7 +252,7 @@ def _in_our_words(error: click.UsageError, command: click.Command, path: str) ->
     return error.format_message(), see
 
 
-def _known(kind: click.ParamType[Any]) -> str:
+def _choices(kind: click.ParamType[Any]) -> str:
     return (
         f"Known are: {', '.join(map(str, kind.choices))}. "
         if isinstance(kind, click.Choice)
@@ -275,17 +282,3 @@ def _wrong_option(name: str, command: click.Command) -> str:
     if option is not None and option.nargs > 1:
         return f"{name} needs {option.nargs} values: {option.metavar}."
     return f"{name} needs a value."
-
-
-def confirmed(call: Call, yes: bool, act: Callable[[bool], Answer]) -> Answer:
-    """Run `act`; at a terminal, ask the person whether to do it even though the signals do not suffice."""
-    try:
-        return act(yes)
-    except HoldfastError as refusal:
-        asked = ("not_known_dead", "much_work")
-        if refusal.kind not in asked or call.as_json or not sys.stdin.isatty():
-            raise
-        click.echo(refusal.message, err=True)
-        if not click.confirm("Do it all the same?", err=True):
-            raise
-    return act(True)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast.budgets.check import Budget
-    from holdfast.cli.run_watch import PlanWatch
+    from holdfast.cli.plan_screen import PlanWatch
     from holdfast.kernel.rules import Person
     from holdfast.kernel.workspace import Workspace
     from holdfast.plans.news import Interrupts
@@ -74,7 +74,7 @@ class AtTerminal(Patient):
                         AnswerRequest(gate=ids[0]),
                     )
                 except (Conflict, Declined, Usage, NotAllowed) as error:
-                    _said(error)
+                    _tell_refusal(error)
         return True
 
     def alerts(self, budget: Budget, types: Sequence[str], interrupts: Interrupts) -> bool:
@@ -85,7 +85,7 @@ class AtTerminal(Patient):
                 try:
                     acknowledge.acknowledge(budget, types[0], until=None, now=clock.now())
                 except HoldfastError as error:
-                    _said(error)
+                    _tell_refusal(error)
         return True
 
     def edited(self, path: str, changes: Sequence[str]) -> str:
@@ -122,7 +122,7 @@ class _Asking:
         return isinstance(error, KeyboardInterrupt)
 
 
-def _said(error: HoldfastError) -> None:
+def _tell_refusal(error: HoldfastError) -> None:
     warn(error.message)
     if error.hint:
         echo(style("hint: ", "cyan") + safe(error.hint), error=True)

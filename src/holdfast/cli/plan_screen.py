@@ -1,34 +1,84 @@
-"""A run on a screen: its waves, plans and tasks, and what waits for a person."""
+"""A run on a screen: its waves, plans and tasks, what waits for a person, and how all that goes on live."""
 
 from __future__ import annotations
 
+import sys
+import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from holdfast.cli.terminal import bar, cut, one_line, safe, style, table, unstyle
+from holdfast.budgets.rules.boxes import amount
+from holdfast.cli.live_screen import LiveScreen, RunWatch
+from holdfast.cli.terminal import (
+    bar,
+    cut,
+    echo,
+    one_line,
+    safe,
+    style,
+    table,
+    terminal_size,
+    unstyle,
+)
 from holdfast.kernel import clock
 from holdfast.kernel.text import width
 from holdfast.plans import runs
 from holdfast.plans.rules.drawing import MARKS, state_of
 from holdfast.plans.rules.ready import numbered_waves, waiting_gates, wave_at
 from holdfast.plans.rules.run_model import (
-    ALERT_WAITS,
     ASKED,
-    EDITED,
     FAILED,
     OVER,
     REFUSED,
     RUNNING,
-    STOPPED,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from holdfast.plans.news import RunEvent
     from holdfast.plans.rules.run_model import PlanRun, RunState
+
 
 COLOURS = {"done": "green", "failed": "red", "waiting": "yellow", "running": "cyan"}
 BAR = 10
 SPACES = "  "
+RECENT = 5
+# At most so often: drawing must not take time from what is drawn.
+DRAW_SECONDS = 0.1
+# For programs: process ids and numbers of lives say nothing to a person.
+UNSAID = ("life",)
+QUIET = (
+    "ending",
+    "edited",
+    "failed",
+    "paused",
+    "unmet",
+    "issues",
+    "alert",
+    "stop",
+    "refused",
+    "kept",
+    "unwritten",
+    "waiting",
+)
+EVENT_COLOURS = {
+    "failed": "red",
+    "unmet": "red",
+    "issues": "red",
+    "stop": "red",
+    "alert": "yellow",
+    "gate": "yellow",
+    "edited": "yellow",
+    "lost": "yellow",
+    "kept": "red",
+    "unwritten": "yellow",
+    "waiting": "yellow",
+    "paused": "yellow",
+    "done": "green",
+    "closed": "green",
+    "end": "green",
+}
 
 
 def screen(
@@ -174,26 +224,10 @@ def summary(state: RunState, alerts: Sequence[str] = ()) -> list[str]:
         lines += list(waiting_lines(state))
         if pause["waypoint"]:
             lines.append(f"Waypoint saved: {safe(pause['waypoint'])}")
-        ways = ways_on(state, alerts)
+        ways = runs.find_ways_on(state, alerts)
         lines.append(style(f"Go on with: {ways[0]}", dim=True))
         lines += [style(f"            {way}", dim=True) for way in ways[1:]]
     return lines
-
-
-def ways_on(state: RunState, alerts: Sequence[str] = ()) -> list[str]:
-    """What to type, in this order, so that a run that stands still goes on. `alerts` are the types of
-    those that wait."""
-    again, pause = runs.resume_command(state), state["pause"]
-    reason = pause["reason"] if pause is not None else ""
-    if pause is not None and reason == ALERT_WAITS:
-        alerts = alerts or pause["text"].split(", ")
-    if reason == EDITED:
-        return [f"{again} --edited old", f"{again} --edited new"]
-    if reason == STOPPED:
-        return ["holdfast status", again]
-    gates = [state["plans"][id]["gates"][key]["gate"] for id, key in waiting_gates(state)]
-    acknowledged = [f"holdfast guard ack {safe(type)}" for type in alerts]
-    return [*acknowledged, *(f"holdfast gate answer {gate}" for gate in gates), again]
 
 
 def _span(since: str, until: str) -> str:
@@ -204,3 +238,99 @@ def _span(since: str, until: str) -> str:
     hours, rest = divmod(seconds, 3600)
     minutes, seconds = divmod(rest, 60)
     return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
+
+
+class PlanWatch(RunWatch):
+    """A plan's run, on a screen of its own where there is a terminal."""
+
+    def __init__(self, *, as_json: bool, quiet: bool = False) -> None:
+        super().__init__(as_json=as_json, quiet=quiet)
+        self._screen = LiveScreen(sys.stderr)
+        self._drawn = 0.0
+        self._recent: list[str] = []
+        self._known: tuple[RunEvent, RunState, Callable[[str], str]] | None = None
+        self._hint = ""
+        self._lack = ""
+
+    def __call__(self, event: RunEvent, state: RunState, last_line: Callable[[str], str]) -> None:
+        with self._although_unread():
+            self._tell(event, state, last_line)
+
+    def _tell(self, event: RunEvent, state: RunState, last_line: Callable[[str], str]) -> None:
+        self._known = (event, state, last_line)
+        if event["event"] == "tick" or (event["event"] in UNSAID and not self._as_json):
+            self._draw()
+            return
+        self._hint = ""
+        if event["event"] in ("waiting", "goes_on"):
+            self._lack = event["text"]
+        if self._as_json:
+            self._print_json(event)
+        elif self._lives:
+            lines = [unstyle(line) for line in _line(event).splitlines()]
+            self._recent = [*self._recent, *lines][-max(RECENT, len(lines)) :]
+            self._draw(late=event["event"] == "ending")
+        elif not self._quiet or event["event"] in QUIET:
+            echo(f"{self._clock()} {_line(event)}", error=True)
+            sys.stderr.flush()
+
+    def waiting(self, hint: str) -> None:
+        """Tell the person at this terminal what the run waits for."""
+        self._hint = hint
+        self._draw(late=True)
+
+    def _draw(self, *, late: bool = False) -> None:
+        now = time.monotonic()
+        if (
+            not self._lives
+            or self._known is None
+            or (not late and now - self._drawn < DRAW_SECONDS)
+        ):
+            return
+        self._drawn = now
+        event, state, last_line = self._known
+        columns, height = terminal_size(2)
+        lines = screen(
+            state,
+            now=clock.now(),
+            columns=columns,
+            height=height,
+            cost="" if event["cost"] is None else amount("cost", event["cost"]),
+            last_line=last_line,
+            recent=self._recent,
+            lack=self._lack,
+            hint=self._hint,
+        )
+        self._screen.draw(lines)
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """The usual screen, for as long as a person is asked something."""
+        lived = self._lives
+        self.end()
+        self._lives = False
+        try:
+            yield
+        finally:
+            self._lives = lived
+
+    def end(self) -> None:
+        """Take the living screen away."""
+        self._screen.leave()
+
+
+def _line(event: RunEvent) -> str:
+    """One event in words: what, of what, and what was said."""
+    name = event["event"]
+    if name in ("plan", "answered", "warning", "alert", "stop", "waypoint", "ending"):
+        return safe(event["text"])
+    if name == "waiting":
+        return style(one_line(event["text"], 300), EVENT_COLOURS[name])
+    if name == "goes_on":
+        return "Nothing is lacking any more."
+    what = f"{event['plan']}#{event['task']}" if event["task"] else event["plan"] or event["phase"]
+    counted = f"{event['done']}/{event['total']}" if name in ("done", "start") else ""
+    spent = f"{event['seconds']:.1f} s" if event["seconds"] is not None else ""
+    word = style(name, EVENT_COLOURS.get(name), bold=name in ("closed", "end"))
+    parts = [word, safe(what), counted, spent, one_line(event["text"], 160)]
+    return "  ".join(part for part in parts if part)

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import threading
     from collections.abc import Iterator
-    from typing import Any, TextIO
+    from typing import TextIO
 
 _COLOURS = {"red": 31, "green": 32, "yellow": 33, "cyan": 36}
 _END = "\x1b[0m"
@@ -83,21 +83,6 @@ def size(count: int) -> str:
     return f"{value:.1f} GB"
 
 
-def summary(body: Any, width: int = 72) -> str:
-    """The body of a record of any stream, on one line."""
-    if body is None:
-        return "erased"
-    if isinstance(body, str):
-        return one_line(body, width)
-    if isinstance(body, dict):
-        for key in ("text", "reason", "message", "summary", "path"):
-            if isinstance(body.get(key), str) and body[key]:
-                return one_line(body[key], width)
-        plain = {key: value for key, value in body.items() if isinstance(value, (str, int, float))}
-        return one_line(", ".join(f"{key}: {value}" for key, value in plain.items()), width)
-    return one_line(str(body), width)
-
-
 def confirm_short_id(given: str, full: str, what: str) -> None:
     """Ask before a command acts on an id of which only a few letters were typed."""
     if len(given) >= SURE_ID or given == full:
@@ -120,9 +105,12 @@ def diff(before: str, after: str, before_name: str, after_name: str) -> Iterator
     lines = difflib.unified_diff(
         before.splitlines(), after.splitlines(), before_name, after_name, lineterm=""
     )
-    for line in lines:
-        colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
-        yield style(safe(line), colour)
+    yield from map(diff_line, lines)
+
+
+def diff_line(line: str) -> str:
+    """A line of a unified diff in its usual colour."""
+    return style(safe(line), {"+": "green", "-": "red", "@": "cyan"}.get(line[:1]))
 
 
 def table(rows: list[list[str]], *, indent: str = "") -> Iterator[str]:
@@ -157,18 +145,13 @@ def cut(line: str, width: int) -> str:
     return f"{shown}…\x1b[0m"
 
 
-def terminal_width(stream: int = 1) -> int:
+def terminal_size(stream: int = 1) -> tuple[int, int]:
+    """Columns and rows; 0 where there is no terminal."""
     try:
-        return os.get_terminal_size(stream).columns
+        size = os.get_terminal_size(stream)
     except OSError:
-        return 0
-
-
-def terminal_height(stream: int = 1) -> int:
-    try:
-        return os.get_terminal_size(stream).lines
-    except OSError:
-        return 0
+        return 0, 0
+    return size.columns, size.lines
 
 
 def bar(done: int, total: int, width: int, colour: str | None = None) -> str:

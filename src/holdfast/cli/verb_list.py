@@ -131,12 +131,12 @@ INNER_VERBS = {
         "lint": "Check a checkpoint that was written by hand, line by line.",
     },
 }
+NESTED = (*INNER_VERBS, "admin", "journal", "snapshot", "tracker")
 # Modules that hold several verbs, each as `<verb>_command`. Any other verb is in the module of its name,
 # and a verb of a verb in the outer one's.
 MODULES = {
     "agent_beat": ("agent beat",),
     "agent_roster": ("agent list", "agent watch", "agent check"),
-    "autopilot": ("takeoff", "cockpit"),
     "backup": ("backup", "export", "gc", "purge"),
     "client": ("hook", "statusline", "mcp", "completion"),
     "estop": ("estop", "release"),
@@ -146,7 +146,7 @@ MODULES = {
     "init": ("init", "uninstall", "trust"),
     "journal": ("journal", "admin"),
     "loop_track": ("loop show", "loop resume", "loop run"),
-    "plan_run": ("plan run", "plan resume", "plan abandon"),
+    "plan_run": ("plan run", "plan resume", "plan abandon", "takeoff", "cockpit"),
     "plan_show": ("plan show",),
     "resume": ("resume", "go"),
 }

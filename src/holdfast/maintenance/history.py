@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from holdfast.gates import person as people
+from holdfast.journal import chain
 from holdfast.journal.interface import ATTESTED, find_record
 from holdfast.kernel.commit import REPAIR, Order, commit
 from holdfast.kernel.errors import NotFound, Usage
@@ -24,10 +25,12 @@ from holdfast.streams import open_writer, rules_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any, TypedDict, final
 
+    from holdfast.journal.chain import ChainReport
     from holdfast.journal.interface import Head, Journal, Record
+    from holdfast.journal.mark import Marked
     from holdfast.kernel.commit import Outcome
     from holdfast.kernel.rules import Person
     from holdfast.kernel.workspace import Workspace
@@ -44,6 +47,14 @@ if TYPE_CHECKING:
         """A record, and one line that says what it changed."""
 
         text: str
+
+    class Verification(TypedDict):
+        """What was found in the journal. `lost` are records that were acknowledged and are gone."""
+
+        ok: bool
+        streams: list[ChainReport]
+        damage: list[str]
+        lost: list[Marked]
 
     @final
     class StreamShown(TypedDict):
@@ -256,6 +267,21 @@ def change_of(journal: Journal, record: Record) -> tuple[str, str]:
     stream, version = record["stream"], record["version"]
     before = picture(stream, state_at(journal, stream, version - 1)) if version > 1 else ""
     return before, picture(stream, state_at(journal, stream, version))
+
+
+def verify(journal: Journal, progress: Callable[[int, int], None]) -> Verification:
+    """Check every hash chain, the file, and the snapshots of what people decided."""
+    findings: list[ChainReport] = []
+    count = len(journal.anchors())
+    for finding in chain.verify(journal):
+        findings.append(finding)
+        progress(len(findings), max(count, len(findings)))
+    damage = journal.damage()
+    for stream in find_false_snapshots(journal):
+        damage.append(f"the snapshot of {stream} does not follow from its records")
+    lost = journal.lost()
+    ok = not damage and not lost and not any(finding["broken"] for finding in findings)
+    return {"ok": ok, "streams": findings, "damage": damage, "lost": lost}
 
 
 def find_false_snapshots(journal: Journal) -> list[str]:

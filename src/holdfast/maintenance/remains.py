@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import shutil
@@ -101,11 +102,24 @@ def list_remains(workspace: Workspace) -> list[Remain]:
 
 
 class Removal(TypedDict):
-    """What `uninstall --everything` did: to clients' settings, what it removed, and what is left."""
+    """What `uninstall` did: to clients' settings, what else it removed, and what is left."""
 
     clients: list[Done]
     removed: list[Remain]
     left: list[Remain]
+
+
+def remove_from_clients(
+    workspace: Workspace, clients: Sequence[str] = (), *, dry_run: bool = False
+) -> Removal:
+    """Take holdfast out of the settings of these clients, or of all. With all, list what is left."""
+    done = uninstall(workspace, list(dict.fromkeys(clients or NAMES)), dry_run=dry_run)
+    if clients:
+        return {"clients": done, "removed": [], "left": []}
+    if not dry_run:
+        with contextlib.suppress(OSError, HoldfastError):  # the page looks whether it is there
+            registry.forget(workspace)
+    return {"clients": done, "removed": [], "left": list_remains(workspace)}
 
 
 def remove_everything(workspace: Workspace, *, now: int, dry_run: bool = False) -> Removal:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 ENVELOPE = "holdfast/envelope"
+QUEUED = "Queued in .holdfast/inbox: the journal cannot be written from here."
 # Clients refuse or cut what is much longer.
 LONGEST_TEXT = 40_000
 
@@ -93,7 +94,7 @@ class ToolCall:
         """Raise Stopped while a stop holds. `saved` says what was kept."""
         refuse_stopped(self.workspace, saved)
 
-    def stopped(self) -> list[str]:
+    def stop_lines(self) -> list[str]:
         """The line about a stop, for a tool that also answers while one holds."""
         held = latch.read(self.workspace)
         return [f"STOPPED: {held['reason']}. Checkpoint, then wait for a person."] if held else []
@@ -107,14 +108,14 @@ class ToolCall:
             return Redactor()
 
 
-def needed(value: str | None, name: str) -> str:
+def require(value: str | None, name: str) -> str:
     """Require an argument."""
     if not value or not value.strip():
         raise Usage(f"{name} is missing.", hint=f"Give the argument {name}.")
     return value
 
 
-def answered(
+def run_tool(
     call: ToolCall, work: Callable[..., ToolAnswer], arguments: dict[str, Any]
 ) -> CallToolResult:
     """Run a tool. A failure is a result with `is_error`, a message and a hint."""
@@ -127,21 +128,21 @@ def answered(
             lines = [*answer.lines, *said, *(f"next: {command}" for command in answer.next)]
             return _result(call, "\n".join(lines), envelope)
         except Exception as error:
-            return failed(call, error)
+            return failure_result(call, error)
 
 
-def failed(call: ToolCall, error: Exception) -> CallToolResult:
-    known = understood(error)
+def failure_result(call: ToolCall, error: Exception) -> CallToolResult:
+    known = as_error(error)
     envelope = {"schema": SCHEMA, "ok": False, "error": known.data()}
-    return _result(call, words(known), envelope, is_error=True)
+    return _result(call, error_text(known), envelope, is_error=True)
 
 
-def words(error: HoldfastError) -> str:
+def error_text(error: HoldfastError) -> str:
     hint = f"\nhint: {error.hint}" if error.hint else ""
     return f"error ({error.kind}): {error.message}{hint}"
 
 
-def understood(error: Exception) -> HoldfastError:
+def as_error(error: Exception) -> HoldfastError:
     """A failure as a HoldfastError; an unexpected one is a bug."""
     if isinstance(error, HoldfastError):
         return error
@@ -178,7 +179,7 @@ def tool(
     _, *others = signature.parameters.values()
 
     def run(request: Context, **arguments: Any) -> CallToolResult:
-        return answered(ToolCall(folder_of(request), client_of(request)), work, arguments)
+        return run_tool(ToolCall(folder_of(request), client_of(request)), work, arguments)
 
     run.__name__ = work.__name__
     # The SDK reads the signature for the arguments, and the annotations for the context and resolvers.
@@ -202,7 +203,7 @@ def tool(
         ),
         structured_output=False,
     )
-    made.parameters = simplified(made.parameters)
+    made.parameters = simplify(made.parameters)
     return made
 
 
@@ -218,28 +219,28 @@ def client_of(context: Context) -> str:
     return f"{known.client_info.name} {known.client_info.version}" if known is not None else ""
 
 
-def simplified(schema: dict[str, Any]) -> dict[str, Any]:
+def simplify(schema: dict[str, Any]) -> dict[str, Any]:
     """A schema without titles, empty defaults, references and null, which tell a model nothing: null is
     the same as leaving an argument out."""
-    return _simplified(schema, schema.get("$defs", {}))
+    return _simplify(schema, schema.get("$defs", {}))
 
 
-def _simplified(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+def _simplify(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
     if "$ref" in schema:
         schema = {**schema, **definitions[schema["$ref"].rpartition("/")[2]]}
     dropped = {"title", "$defs", "$ref"}
     kinds = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
     if len(kinds) == 1:
-        schema = {**_simplified(kinds[0], definitions), **schema}
+        schema = {**_simplify(kinds[0], definitions), **schema}
         dropped.add("anyOf")
     if not schema.get("default"):
         dropped.add("default")
     found = {name: value for name, value in schema.items() if name not in dropped}
     if "properties" in found:
         found["properties"] = {
-            name: _simplified(value, definitions) for name, value in found["properties"].items()
+            name: _simplify(value, definitions) for name, value in found["properties"].items()
         }
     for name in ("items", "additionalProperties"):
         if isinstance(found.get(name), dict):
-            found[name] = _simplified(found[name], definitions)
+            found[name] = _simplify(found[name], definitions)
     return found

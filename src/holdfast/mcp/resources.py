@@ -4,7 +4,7 @@ worktree, and prompts."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
 from mcp.shared.exceptions import MCPError
@@ -18,13 +18,15 @@ from holdfast.kernel.views.files import Unreadable, read_file, target_of, text_o
 from holdfast.maintenance import status
 from holdfast.maintenance.conflicts import list_conflicts
 from holdfast.maintenance.history import history as latest
-from holdfast.mcp.call import ToolCall, understood, words
+from holdfast.mcp.call import ToolCall, as_error, error_text
 from holdfast.rfc.write import ask
 from holdfast.session.edits import show_edits
 from holdfast.session.resume import refuse_foreign, resume
 
 if TYPE_CHECKING:
+    from holdfast.maintenance.history import HistoryRequest
     from holdfast.mcp.server import Server
+    from holdfast.session.edits import SessionEdits
 
 JSON = "application/json"
 VIEW = "holdfast://view/"
@@ -42,9 +44,7 @@ def add_resources(server: Server) -> None:
         description="Where the journal is, what it holds, what needs attention.",
     )
     def status_now() -> str:
-        return read(
-            server.folder, lambda call: canonical_json.indented(status.gather(call.workspace))
-        )
+        return read_json(server.folder, lambda call: status.gather(call.workspace))
 
     @server.resource(
         "holdfast://history",
@@ -52,9 +52,8 @@ def add_resources(server: Server) -> None:
         description=f"The latest {SHOWN_RECORDS} records, newest first.",
     )
     def history() -> str:
-        return read(
-            server.folder,
-            lambda call: canonical_json.indented(latest(call.workspace, {"limit": SHOWN_RECORDS})),
+        return read_json(
+            server.folder, lambda call: latest(call.workspace, {"limit": SHOWN_RECORDS})
         )
 
     @server.resource(
@@ -63,12 +62,8 @@ def add_resources(server: Server) -> None:
         description=f"The latest {SHOWN_RECORDS} records of a stream, such as session:*.",
     )
     def history_of(stream: str) -> str:
-        return read(
-            server.folder,
-            lambda call: canonical_json.indented(
-                latest(call.workspace, {"stream": stream, "limit": SHOWN_RECORDS})
-            ),
-        )
+        request: HistoryRequest = {"stream": stream, "limit": SHOWN_RECORDS}
+        return read_json(server.folder, lambda call: latest(call.workspace, request))
 
     @server.resource(
         "holdfast://edits/{session}",
@@ -76,7 +71,7 @@ def add_resources(server: Server) -> None:
         description="The edits of an earlier session that the work tree lacks, as diffs.",
     )
     def edits_of(session: str) -> str:
-        return read(server.folder, lambda call: _edits(call, session))
+        return read_json(server.folder, lambda call: _edits(call, session))
 
     @server.resource(
         "holdfast://conflicts",
@@ -84,9 +79,7 @@ def add_resources(server: Server) -> None:
         description="Edits by hand of values that had changed meanwhile, with both texts.",
     )
     def conflicts() -> str:
-        return read(
-            server.folder, lambda call: canonical_json.indented(list_conflicts(call.workspace))
-        )
+        return read_json(server.folder, lambda call: list_conflicts(call.workspace))
 
     @server.resource(
         VIEW + "{+path}",
@@ -102,9 +95,13 @@ def read(folder: str | None, look: Callable[[ToolCall], str]) -> str:
         try:
             return call.redactor().text(look(call)).encode("utf-8", "replace").decode()
         except Exception as error:
-            known = understood(error)
-            message = call.redactor().text(words(known))
+            known = as_error(error)
+            message = call.redactor().text(error_text(known))
             raise MCPError(code=INVALID_PARAMS, message=message, data=known.data()) from None
+
+
+def read_json(folder: str | None, look: Callable[[ToolCall], Any]) -> str:
+    return read(folder, lambda call: canonical_json.indented(look(call)))
 
 
 def views(folder: str | None) -> list[Resource]:
@@ -124,10 +121,8 @@ def _paths(call: ToolCall) -> list[str]:
     return sorted({row["path"] for row in rows if not row["removed"]})
 
 
-def _edits(call: ToolCall, session: str) -> str:
-    workspace = call.workspace
-    found = show_edits(workspace, workspace.root, {"session": session}, now=call.now)
-    return canonical_json.indented(found)
+def _edits(call: ToolCall, session: str) -> SessionEdits:
+    return show_edits(call.workspace, call.workspace.root, {"session": session}, now=call.now)
 
 
 def _view(call: ToolCall, path: str) -> str:
@@ -162,4 +157,4 @@ def add_prompts(server: Server) -> None:
 def _continuation(call: ToolCall, session: str) -> str:
     found = resume(call.workspace, {"session": session}, now=call.now)
     refuse_foreign(found)
-    return safe("\n".join([*call.stopped(), found["pack"]]))
+    return safe("\n".join([*call.stop_lines(), found["pack"]]))

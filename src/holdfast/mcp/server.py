@@ -38,7 +38,7 @@ from pydantic_core import to_json
 from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage
 from holdfast.mcp import resources
-from holdfast.mcp.call import ToolCall, failed, tool, words
+from holdfast.mcp.call import ToolCall, error_text, failure_result, tool
 from holdfast.mcp.tools.agent import beat, inbox
 from holdfast.mcp.tools.gates import gate_open, gate_status
 from holdfast.mcp.tools.guard import guard
@@ -73,7 +73,7 @@ class Lines:
             line = await anyio.to_thread.run_sync(self._next, abandon_on_cancel=True)
             if line is None:
                 return
-            message, problem = understood(line)
+            message, problem = read_message(line)
             if message:
                 yield message
             elif problem is not None and self.complain is not None:
@@ -88,7 +88,7 @@ class Lines:
         return line or None
 
 
-def understood(line: bytes) -> tuple[str, JSONRPCError | None]:
+def read_message(line: bytes) -> tuple[str, JSONRPCError | None]:
     """A line that the SDK can read, or the error to answer with; neither for an empty line."""
     text = line.decode("utf-8", "replace").strip()
     if not text:
@@ -121,7 +121,7 @@ def _error(id: str | int | None, code: int, message: str) -> JSONRPCError:
     return JSONRPCError(jsonrpc="2.0", id=id, error=ErrorData(code=code, message=message))
 
 
-def claimed() -> BinaryIO:
+def claim_stdin() -> BinaryIO:
     """Take standard input away from child processes, such as git: theirs is empty."""
     source: Any = os.fdopen(os.dup(sys.stdin.fileno()), "rb")
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -187,7 +187,9 @@ class Server(MCPServer[Any]):
         try:
             self._refuse_unfit(name, arguments or {})
         except HoldfastError as error:
-            raise MCPError(code=INVALID_PARAMS, message=words(error), data=error.data()) from None
+            raise MCPError(
+                code=INVALID_PARAMS, message=error_text(error), data=error.data()
+            ) from None
         return await super().get_prompt(name, arguments, context)
 
     def _refuse_unfit(self, name: str, arguments: dict[str, Any]) -> None:
@@ -204,7 +206,7 @@ class Server(MCPServer[Any]):
     async def _failed(self, error: Exception) -> CallToolResult:
         def say() -> CallToolResult:
             with ToolCall(self.folder) as call:
-                return failed(call, error)
+                return failure_result(call, error)
 
         return await anyio.to_thread.run_sync(say)
 
@@ -258,7 +260,7 @@ def _unfit(error: ToolError) -> HoldfastError:
 
 def serve_stdio(folder: str | None = None) -> None:
     """Serve one client until it closes standard input. Only messages go to standard output."""
-    anyio.run(Server(folder).serve_lines, Lines(claimed()))
+    anyio.run(Server(folder).serve_lines, Lines(claim_stdin()))
 
 
 def app(folder: str | None = None, *, hosts: Sequence[str] = ()) -> Starlette:

@@ -17,9 +17,18 @@ from holdfast.kernel.errors import Conflict, NotFound, StoreAway
 from holdfast.kernel.lock import WorkspaceLock
 from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.state import fold, load, load_all
+from holdfast.kernel.text import safe
 from holdfast.plans.rules import run as rules
 from holdfast.plans.rules.ready import waiting_gates
-from holdfast.plans.rules.run_model import ASKED, DONE, OVER, SKIPPED
+from holdfast.plans.rules.run_model import (
+    ALERT_WAITS,
+    ASKED,
+    DONE,
+    EDITED,
+    OVER,
+    SKIPPED,
+    STOPPED,
+)
 from holdfast.processes.lease import is_held
 
 if TYPE_CHECKING:
@@ -152,6 +161,22 @@ def resume_command(state: RunState) -> str:
     """The command that continues a run, on the cluster where it ran."""
     on = state["life"].get("on", "") if state["life"] else ""
     return f"holdfast plan resume {state['id']}" + (f" --on {on}" if on else "")
+
+
+def find_ways_on(state: RunState, alerts: Sequence[str] = ()) -> list[str]:
+    """What to type, in this order, so that a run that stands still goes on. `alerts` are the types of
+    those that wait."""
+    again, pause = resume_command(state), state["pause"]
+    reason = pause["reason"] if pause is not None else ""
+    if pause is not None and reason == ALERT_WAITS:
+        alerts = alerts or pause["text"].split(", ")
+    if reason == EDITED:
+        return [f"{again} --edited old", f"{again} --edited new"]
+    if reason == STOPPED:
+        return ["holdfast status", again]
+    gates = [state["plans"][id]["gates"][key]["gate"] for id, key in waiting_gates(state)]
+    acknowledged = [f"holdfast guard ack {safe(type)}" for type in alerts]
+    return [*acknowledged, *(f"holdfast gate answer {gate}" for gate in gates), again]
 
 
 class RunFolder:

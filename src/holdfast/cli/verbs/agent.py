@@ -5,19 +5,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from holdfast.cli.frame import Call, Reply, warn, warn_of_views
+from holdfast.cli.frame import QUEUED, Call, Reply, warn, warn_of_views
 from holdfast.cli.parser import (
     TEXT_OR_EMPTY,
-    confirmed,
     epic_option,
-    fence_option,
-    transcript_option,
+    together,
     verb,
-    yes_option,
 )
 from holdfast.cli.terminal import safe, style
 from holdfast.cli.verbs.agent_beat import context_for, reply
@@ -29,14 +26,52 @@ from holdfast.fleet.rules.handoff import guide, parse
 from holdfast.fleet.rules.model import PRIMARY, STAGES, message_path
 from holdfast.fleet.sync import sync
 from holdfast.fleet.updates import block, complete, phase, restore, unblock
-from holdfast.kernel.errors import Usage
+from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.kernel.text import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from holdfast.fleet.agents import StartAgentRequest
+    from holdfast.fleet.context import AgentResult, FleetContext
     from holdfast.fleet.rules.comms import AgentMessage
+
+fence_option = click.option(
+    "--fence", type=int, metavar="N", help="The fence of the life that a script belongs to."
+)
+yes_option = click.option("--yes", is_flag=True, help="Do it even if the agent may still be alive.")
+transcript_option = click.option(
+    "--transcript",
+    default="",
+    metavar="FILE",
+    help="The session's transcript; its growth is a sign of life.",
+)
+
+
+def fleet_command(
+    operation: Callable[[FleetContext, Any], AgentResult],
+    help: str,
+    *options: Callable[[Any], Any],
+    asks: bool = False,
+) -> click.Command:
+    """A command whose arguments and options are the fields of the operation's request. `asks`: at a
+    terminal, a person may do it even though the signals do not suffice."""
+
+    def answer(call: Call, epic: str | None, fence: int | None = None, **request: Any) -> Reply:
+        context = context_for(operation, call, epic, fence)
+        try:
+            return reply(operation(context, request))
+        except HoldfastError as refusal:
+            can_ask = asks and refusal.kind in ("not_known_dead", "much_work")
+            if not can_ask or call.as_json or not sys.stdin.isatty():
+                raise
+            click.echo(refusal.message, err=True)
+            if not click.confirm("Do it all the same?", err=True):
+                raise
+        return reply(operation(context, {**request, "yes": True}))
+
+    made: click.Command = click.command(help=help)(together(*options, epic_option)(verb(answer)))
+    return made
 
 
 @click.command()
@@ -88,134 +123,77 @@ def _read(source: str) -> str:
     return content.decode(encoding, "replace")
 
 
-@click.command()
-@click.argument("agent")
-@click.argument("blocker")
-@click.option("--recovery", help="How another agent would go on from here.")
-@fence_option
-@epic_option
-@verb
-def block_command(
-    call: Call, agent: str, blocker: str, recovery: str | None, fence: int | None, epic: str | None
-) -> Reply:
-    """Report what keeps AGENT from working: status BLOCKED, with the BLOCKER."""
-    context = context_for(block, call, epic, fence)
-    return reply(block(context, {"agent": agent, "blocker": blocker, "recovery": recovery}))
-
-
-@click.command()
-@click.argument("agent")
-@click.argument("blocker", required=False)
-@fence_option
-@epic_option
-@verb
-def unblock_command(
-    call: Call, agent: str, blocker: str | None, fence: int | None, epic: str | None
-) -> Reply:
-    """Resolve BLOCKER, given with its exact text; without it, resolve all blockers of AGENT."""
-    context = context_for(unblock, call, epic, fence)
-    return reply(unblock(context, {"agent": agent, "blocker": blocker}))
-
-
-@click.command()
-@click.argument("agent")
-@click.argument("stage")
-@click.option("--next", "steps", multiple=True, help="A step of the new stage; repeatable.")
-@fence_option
-@epic_option
-@verb
-def phase_command(
-    call: Call,
-    agent: str,
-    stage: str,
-    steps: tuple[str, ...],
-    fence: int | None,
-    epic: str | None,
-) -> Reply:
-    """Write the last checkpoint of a stage and go on to the next one: STAGE is S2.P2 or S2.P3."""
-    context = context_for(phase, call, epic, fence)
-    return reply(phase(context, {"agent": agent, "stage": stage, "next": steps}))
-
-
-@click.command()
-@click.argument("agent")
-@click.argument("point")
-@click.option(
-    "--wait", is_flag=True, help="Wait until all are there, or the hard limit is reached."
+block_command = fleet_command(
+    block,
+    "Report what keeps AGENT from working: status BLOCKED, with the BLOCKER.",
+    click.argument("agent"),
+    click.argument("blocker"),
+    click.option("--recovery", help="How another agent would go on from here."),
+    fence_option,
 )
-@fence_option
-@epic_option
-@verb
-def sync_command(
-    call: Call, agent: str, point: str, wait: bool, fence: int | None, epic: str | None
-) -> Reply:
+unblock_command = fleet_command(
+    unblock,
+    "Resolve BLOCKER, given with its exact text; without it, resolve all blockers of AGENT.",
+    click.argument("agent"),
+    click.argument("blocker", required=False),
+    fence_option,
+)
+phase_command = fleet_command(
+    phase,
+    "Write the last checkpoint of a stage and go on to the next one: STAGE is S2.P2 or S2.P3.",
+    click.argument("agent"),
+    click.argument("stage"),
+    click.option("--next", multiple=True, help="A step of the new stage; repeatable."),
+    fence_option,
+)
+sync_command = fleet_command(
+    sync,
     """Wait for the other agents at POINT: S2-S3 (4 h, at most 6 h) or S4-S5 (2 h, at most 3 h).
 
     The agent writes a checkpoint before the sync point, and one after it once all agents are there.
     Without --wait, call it again later.
-    """
-    context = context_for(sync, call, epic, fence)
-    return reply(sync(context, {"agent": agent, "point": point, "wait": wait}))
+    """,
+    click.argument("agent"),
+    click.argument("point"),
+    click.option(
+        "--wait", is_flag=True, help="Wait until all are there, or the hard limit is reached."
+    ),
+    fence_option,
+)
+complete_command = fleet_command(
+    complete,
+    "Report the feature of AGENT as done: status COMPLETE, and a message to the Primary.",
+    click.argument("agent"),
+    fence_option,
+)
 
 
 @click.command()
-@click.argument("agent")
-@fence_option
-@epic_option
-@verb
-def complete_command(call: Call, agent: str, fence: int | None, epic: str | None) -> Reply:
-    """Report the feature of AGENT as done: status COMPLETE, and a message to the Primary."""
-    return reply(complete(context_for(complete, call, epic, fence), {"agent": agent}))
-
-
-@click.command()
-@click.argument("to")
+@click.argument("agent", metavar="TO")
 @click.option("--from", "sender", default=PRIMARY, show_default=True, help="The sender.")
 @click.option("--subject", required=True, help="The subject, in one line.")
 @click.option("--action", type=TEXT_OR_EMPTY, default="", help="What the receiver should do.")
 @click.option("--details", type=TEXT_OR_EMPTY, default="", help="Details; may have several lines.")
-@click.option("--next", "then", type=TEXT_OR_EMPTY, default="", help="What comes next.")
+@click.option("--next", type=TEXT_OR_EMPTY, default="", help="What comes next.")
 @click.option(
     "--acknowledge", type=TEXT_OR_EMPTY, default="", help="How the receiver should answer."
 )
 @epic_option
 @verb
-def send_command(
-    call: Call,
-    to: str,
-    sender: str,
-    subject: str,
-    action: str,
-    details: str,
-    then: str,
-    acknowledge: str,
-    epic: str | None,
-) -> Reply:
+def send_command(call: Call, agent: str, sender: str, epic: str | None, **texts: Any) -> Reply:
     """Send a message to the agent TO, in agent_comms/."""
-    result = send(
-        context_for(send, call, epic),
-        {
-            "agent": to,
-            "sender": sender,
-            "subject": subject,
-            "action": action,
-            "details": details,
-            "next": then,
-            "acknowledge": acknowledge,
-        },
-    )
-    for warning in result["warnings"]:
-        warn(warning)
+    context = context_for(send, call, epic)
+    result = send(context, {"agent": agent, "sender": sender, **texts})  # type: ignore[typeddict-item]
+    warn(*result["warnings"])
     outcome, number = result["outcome"], result["number"]
     warn_of_views(outcome)
     data = {**outcome, "path": result["path"]}
     if outcome["queued"]:
-        said = "Queued in .holdfast/inbox: the journal cannot be written from here."
-        return Reply(data, [said])
+        return Reply(data, [QUEUED])
     return Reply(
         {**data, "number": number},
-        [f"Message {number} to {to} in {safe(message_path(sender, to))}"],
-        next=[f"holdfast agent inbox {to} --keep-unread"],
+        [f"Message {number} to {agent} in {safe(message_path(sender, agent))}"],
+        next=[f"holdfast agent inbox {agent} --keep-unread"],
     )
 
 
@@ -234,8 +212,7 @@ def inbox_command(
         context_for(inbox, call, epic),
         {"agent": agent, "unread": unread, "keep_unread": keep_unread, "archive": archive},
     )
-    for warning in result["warnings"]:
-        warn(warning)
+    warn(*result["warnings"])
     for outcome in result["outcomes"]:
         warn_of_views(outcome)
     where, files, archived = result["epic"], result["files"], result["archived"]
@@ -245,7 +222,7 @@ def inbox_command(
         "files": [{"path": where.file(path), "messages": messages} for path, messages in files],
         "archived": [{"path": where.file(path), "to": where.file(to)} for path, to in archived],
     }
-    lines = [line for path, messages in files for line in _shown(path, messages)]
+    lines = [line for path, messages in files for line in _message_lines(path, messages)]
     if lines and not archived:
         lines.pop()
     lines += [f"Archived in {safe(to)}" for _, to in archived]
@@ -253,7 +230,7 @@ def inbox_command(
     return Reply(data, lines or [nothing], pages=True)
 
 
-def _shown(path: str, messages: list[AgentMessage]) -> Iterator[str]:
+def _message_lines(path: str, messages: list[AgentMessage]) -> Iterator[str]:
     if not messages:
         return
     fresh = sum(not message["read"] for message in messages)
@@ -265,104 +242,66 @@ def _shown(path: str, messages: list[AgentMessage]) -> Iterator[str]:
         when = style(safe(message["at"]), dim=True)
         yield f"{mark}{number}  {when}  {style(safe(message['subject']), bold=not message['read'])}"
         for name in FIELDS[1:]:
-            yield from _field(name, message[name])  # type: ignore[literal-required]
+            yield from _field_lines(name, message[name])  # type: ignore[literal-required]
     yield ""
 
 
-def _field(name: str, text: str) -> Iterator[str]:
+def _field_lines(name: str, text: str) -> Iterator[str]:
     label = f"{name.capitalize()}:"
     for line in safe(text).split("\n") if text else []:
         yield f"      {style(f'{label:<13}', dim=True)}{line}".rstrip()
         label = ""
 
 
-@click.command()
-@click.argument("agent")
-@click.option("--feature", default="", help="The agent's feature, if no checkpoint names it.")
-@transcript_option
-@yes_option
-@epic_option
-@verb
-def resume_command(
-    call: Call, agent: str, feature: str, transcript: str, yes: bool, epic: str | None
-) -> Reply:
-    """Go on as AGENT in a fresh session, and print what it did, what it changed, and what comes next."""
-    return reply(
-        resume(
-            context_for(resume, call, epic),
-            {"agent": agent, "feature": feature, "transcript": transcript, "yes": yes},
-        )
-    )
-
-
-@click.command()
-@click.argument("old")
-@click.option("--by", "new", required=True, help="The agent that goes on; may be the same id.")
-@yes_option
-@epic_option
-@verb
-def takeover_command(call: Call, old: str, new: str, yes: bool, epic: str | None) -> Reply:
+resume_command = fleet_command(
+    resume,
+    "Go on as AGENT in a fresh session, and print what it did, what it changed, and what comes next.",
+    click.argument("agent"),
+    click.option("--feature", default="", help="The agent's feature, if no checkpoint names it."),
+    transcript_option,
+    yes_option,
+)
+takeover_command = fleet_command(
+    takeover,
     """Let another agent go on where OLD stopped.
 
     The file of OLD is archived, and its life can write no more.
-    """
-    context = context_for(takeover, call, epic)
-    return reply(
-        confirmed(
-            *(call, yes), lambda sure: takeover(context, {"agent": old, "by": new, "yes": sure})
-        )
-    )
-
-
-@click.command()
-@click.argument("agent")
-@click.option("--feature", default="", help="The agent's feature, if its file does not name it.")
-@yes_option
-@epic_option
-@verb
-def restart_command(call: Call, agent: str, feature: str, yes: bool, epic: str | None) -> Reply:
+    """,
+    click.argument("agent", metavar="OLD"),
+    click.option("--by", required=True, help="The agent that goes on; may be the same id."),
+    yes_option,
+    asks=True,
+)
+restart_command = fleet_command(
+    restart,
     """Start AGENT from scratch, as the last resort.
 
     This is for a broken checkpoint, or for less than 30 minutes of work.
-    """
-    context = context_for(restart, call, epic)
-    return reply(
-        confirmed(
-            *(call, yes),
-            lambda sure: restart(context, {"agent": agent, "feature": feature, "yes": sure}),
-        )
-    )
-
-
-@click.command()
-@click.argument("agent")
-@yes_option
-@epic_option
-@verb
-def defer_command(call: Call, agent: str, yes: bool, epic: str | None) -> Reply:
-    """Defer the feature of AGENT to Wave 2, and archive the agent's file."""
-    context = context_for(defer, call, epic)
-    return reply(confirmed(call, yes, lambda sure: defer(context, {"agent": agent, "yes": sure})))
-
-
-@click.command()
-@click.argument("agent")
-@yes_option
-@epic_option
-@verb
-def absorb_command(call: Call, agent: str, yes: bool, epic: str | None) -> Reply:
-    """Give the feature of AGENT to the Primary, and archive the agent's file."""
-    context = context_for(absorb, call, epic)
-    return reply(confirmed(call, yes, lambda sure: absorb(context, {"agent": agent, "yes": sure})))
-
-
-@click.command()
-@click.argument("agent")
-@epic_option
-@verb
-def restore_command(call: Call, agent: str, epic: str | None) -> Reply:
-    """Replace the checkpoint of AGENT by its newest valid backup."""
-    return reply(restore(context_for(restore, call, epic), {"agent": agent}))
+    """,
+    click.argument("agent"),
+    click.option(
+        "--feature", default="", help="The agent's feature, if its file does not name it."
+    ),
+    yes_option,
+    asks=True,
+)
+defer_command = fleet_command(
+    defer,
+    "Defer the feature of AGENT to Wave 2, and archive the agent's file.",
+    click.argument("agent"),
+    yes_option,
+    asks=True,
+)
+absorb_command = fleet_command(
+    absorb,
+    "Give the feature of AGENT to the Primary, and archive the agent's file.",
+    click.argument("agent"),
+    yes_option,
+    asks=True,
+)
+restore_command = fleet_command(
+    restore, "Replace the checkpoint of AGENT by its newest valid backup.", click.argument("agent")
+)
 
 
 @click.command()

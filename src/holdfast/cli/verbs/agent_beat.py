@@ -87,6 +87,5 @@ def context_for(
 def reply(result: AgentResult) -> Reply:
     """The protocol's own lines for people, the checkpoint for programs; exit 7 under an emergency stop."""
     result.refuse_stopped()
-    for warning in result.warnings:
-        warn(warning)
+    warn(*result.warnings)
     return Reply(result.data(), [safe(line) for line in result.lines], next=result.next)

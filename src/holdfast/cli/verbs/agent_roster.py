@@ -21,7 +21,7 @@ from holdfast.cli.terminal import (
     safe,
     style,
     table,
-    terminal_width,
+    terminal_size,
     wide,
 )
 from holdfast.cli.verbs.agent_beat import context_for
@@ -110,15 +110,14 @@ def check_command(call: Call, primary: bool, epic: str | None) -> Reply:
     60 minutes EPIC_README.md gets a line, a notice appears here, and you decide what to do.
     """
     result = check(context_for(check, call, epic), {"primary": primary})
-    for problem in result["problems"]:
-        warn(problem)
+    warn(*result["problems"])
     lines = [safe(line) for line in result["lines"]]
-    lines += [safe(f"{action['agent_id']}: {_described(action)}") for action in result["actions"]]
+    lines += [safe(f"{action['agent_id']}: {_describe(action)}") for action in result["actions"]]
     lines += [style(safe(notice), "red", bold=True) for notice in result["notices"]]
     return Reply(dict(result), lines, next=result["decide"])
 
 
-def _described(action: CheckAction) -> str:
+def _describe(action: CheckAction) -> str:
     return f"{action['action']}, {action['detail']}" if action["detail"] else action["action"]
 
 
@@ -131,7 +130,7 @@ def fleet_screen(
         entries,
         context.epic.name,
         commands=[] if entries else other_epics(context),
-        width=terminal_width(),
+        width=terminal_size()[0],
         time=time,
         stopped=stopped["reason"] if stopped else "",
     )
@@ -161,7 +160,7 @@ def screen(
         return lines
     several = any(not entry["here"] for entry in entries)
     lines += _table(entries, width, several=several)
-    told = [line for entry in entries for line in _explained(entry)]
+    told = [line for entry in entries for line in _explain(entry)]
     if told:
         lines += ["", style("What to do", bold=True), *_advice(told, width)]
     return lines
@@ -258,7 +257,7 @@ def _age(entry: AgentEntry) -> str:
     return f"{age} min" if age < 120 else f"{age // 60} h"
 
 
-def _explained(entry: AgentEntry) -> Iterator[list[str]]:
+def _explain(entry: AgentEntry) -> Iterator[list[str]]:
     """Why an agent needs attention, and the command that helps."""
     reasons = [*entry["blockers"], *([entry["problem"]] if entry["problem"] else [])]
     if entry["next"] and not reasons:

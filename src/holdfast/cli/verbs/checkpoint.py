@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,7 +23,6 @@ from holdfast.session.rules.prompt import (
     NAMES_NO_POSITION,
 )
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.session.checkpoint import Request
 
@@ -98,7 +97,7 @@ def command(call: Call, **options: Any) -> Reply:
     updates the issue's status comment, and prints the continuation prompt. A step that fails does not
     stop the others: the report names it. The exit code is 1 if the progress itself was not kept, and 0 otherwise.
     """
-    given, claims = _given(options)
+    given, claims = _read_fields(options)
     flag = "--skip-linear" if options["skip_linear"] else "--skip-tracker"
     request: Request = {
         "profile": "automated" if options["auto"] else "manual",
@@ -155,7 +154,7 @@ def _ask(question: str) -> str:
     return str(click.prompt(question, default="", show_default=False, err=True))
 
 
-def _given(options: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def _read_fields(options: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The fields of the progress, and the claims. An option overrides the document."""
     document = _document(options["source"]) if options["source"] else {}
     for name in ("issue", "title", "mode", "current", "status"):

@@ -30,10 +30,10 @@ def answer(call: Call, fast: bool) -> Reply:
     if call.as_json:
         return Reply({"story": [line._asdict() for line in tell()]})
     is_paced = not fast and sys.stdout.isatty()
-    return Reply({}, _shown(tell(), is_paced=is_paced))
+    return Reply({}, _show(tell(), is_paced=is_paced))
 
 
-def _shown(lines: Iterator[StoryLine], *, is_paced: bool) -> Iterator[str]:
+def _show(lines: Iterator[StoryLine], *, is_paced: bool) -> Iterator[str]:
     for line in lines:
         yield from render(line)
         if is_paced:
@@ -50,19 +50,19 @@ def render(line: StoryLine) -> list[str]:
         return ["", "  " + style(f"$ {line.text}", bold=True)]
     if line.kind == "output":
         bar = "  " + style("│ ", dim=True)
-        return [bar + _coloured(part, line.text) for part in _wrapped(line.text, WIDTH - 4)]
+        return [bar + _colour(part, line.text) for part in _wrap(line.text, WIDTH - 4)]
     first = "  • " if line.kind == "does" else "  "
     rest = " " * len(first)
     return textwrap.wrap(line.text, WIDTH, initial_indent=first, subsequent_indent=rest)
 
 
-def _wrapped(text: str, width: int) -> list[str]:
+def _wrap(text: str, width: int) -> list[str]:
     """A line of output in lines that fit, below the begin of its text."""
     indent = " " * (len(text) - len(text.lstrip(" -")))
     return textwrap.wrap(text, width, subsequent_indent=indent) or [""]
 
 
-def _coloured(part: str, line: str) -> str:
+def _colour(part: str, line: str) -> str:
     """Mark what a person should see first: headings, what failed, what was refused."""
     if line.startswith("## "):
         return style(part, bold=True)

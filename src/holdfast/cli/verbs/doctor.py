@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from holdfast.cli.frame import Call, Reply
@@ -10,7 +12,6 @@ from holdfast.cli.terminal import ProgressLine, safe, style
 from holdfast.kernel.text import plural
 from holdfast.maintenance.doctor import diagnose
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

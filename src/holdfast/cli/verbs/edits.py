@@ -9,7 +9,7 @@ import click
 
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
-from holdfast.cli.terminal import ProgressLine, safe, style, table
+from holdfast.cli.terminal import ProgressLine, diff_line, safe, style, table
 from holdfast.clients.table import title_of
 from holdfast.kernel.errors import Conflict
 from holdfast.kernel.text import plural
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from holdfast.session.edits import EditedFile, EditsRequest, SessionEdits
 
 COLOURS = {"missing": "yellow", "present": "green", "conflict": "red"}
-OF_DIFF = {"+": "green", "-": "red", "@": "cyan"}
 SHOWN_PROBLEMS = 5
 
 
@@ -108,8 +107,7 @@ def _files(shown: SessionEdits, now: int) -> Iterator[str]:
 
 def _diff(shown: SessionEdits) -> Iterator[str]:
     for file in _of(shown, "missing"):
-        for line in file["diff"].removesuffix("\n").split("\n"):
-            yield style(safe(line), OF_DIFF.get(line[:1]))
+        yield from map(diff_line, file["diff"].removesuffix("\n").split("\n"))
 
 
 def _warn_of_secrets(shown: SessionEdits) -> None:

@@ -26,7 +26,7 @@ def estop_command(call: Call, words: tuple[str, ...], reason: str) -> Reply:
     The agents and the next person read the REASON. The stop holds without the journal, until `holdfast release`. No running program is killed, except
     those of `loop run` and `plan run`.
     """
-    held = stop(call.workspace, _joined(words, reason), by=call.actor, now=call.now)
+    held = stop(call.workspace, _join_reason(words, reason), by=call.actor, now=call.now)
     if held["warning"]:
         warn(held["warning"])
     data = {
@@ -51,11 +51,11 @@ def release_command(call: Call, words: tuple[str, ...], reason: str) -> Reply:
     The REASON says why they may. Only a person at a terminal can: holdfast shows a word there, and the person types it. An agent gets
     exit code 4, and holdfast records the attempt.
     """
-    lifted = release(call.workspace, _joined(words, reason), by=call.actor, now=call.now)
+    lifted = release(call.workspace, _join_reason(words, reason), by=call.actor, now=call.now)
     line = "Released: the agents may go on." if lifted else "There was no stop."
     return Reply({"released": lifted}, [line])
 
 
-def _joined(words: tuple[str, ...], reason: str) -> str:
+def _join_reason(words: tuple[str, ...], reason: str) -> str:
     """In an emergency a person types the reason as it comes, with or without quotes and `--reason`."""
     return " ".join(filter(None, (reason, *words)))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from holdfast.cli.frame import Call, Reply, warn
-from holdfast.cli.parser import TEXT_OR_EMPTY, verb
+from holdfast.cli.parser import TEXT_OR_EMPTY, together, verb
 from holdfast.cli.terminal import safe, style, text_from
 from holdfast.gates.answer import attached
 from holdfast.gates.ask import AskRequest, WithdrawRequest, ask, withdraw
@@ -50,66 +49,57 @@ def context_of(call: Call) -> GateContext:
     return GateContext(call.workspace, call.actor, call.now)
 
 
-def terms(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of every gate, whatever it asks."""
-    for option in reversed(
-        (
-            click.option(
-                "--xml",
-                "source",
-                metavar="FILE",
-                help="File with the task's XML; - reads standard input.",
-            ),
-            click.option(
-                "--name",
-                default="",
-                metavar="NAME",
-                help="Name for `gate wait NAME` and `{{gate.NAME}}`.",
-            ),
-            click.option(
-                "--once",
-                is_flag=True,
-                help="Ask once for good: the same question keeps its first answer.",
-            ),
-            click.option(
-                "--holds", default="", metavar="TEXT", help="Work that waits for the answer."
-            ),
-            click.option(
-                "--batch",
-                is_flag=True,
-                help="Ask at the end of the phase, together with other gates.",
-            ),
-            click.option("--phase", default="", metavar="NAME", help="Phase of a --batch gate."),
-            click.option(
-                "--agent",
-                default="",
-                metavar="NAME",
-                help="Name of the agent that asks.  [default: the agent of this session]",
-            ),
-            click.option(
-                "--context-tokens",
-                type=click.IntRange(min=0),
-                help="Tokens of context that a stop now costs.  [default: what the client reports]",
-            ),
-            click.option(
-                "--expires",
-                metavar="TIME",
-                help="Time after which --default is the answer: 90s, 30min, 2h or 1d.",
-            ),
-            click.option(
-                "--default", default="", metavar="ANSWER", help="Answer when the gate expires."
-            ),
-            click.option(
-                "--attach",
-                multiple=True,
-                metavar="FILE",
-                help="Picture to show: PNG, JPEG, WebP or GIF; repeatable.",
-            ),
-            click.option("--dry-run", is_flag=True, help="Check the question; ask nothing."),
-        )
-    ):
-        function = option(function)
-    return function
+# The options of every gate, whatever it asks.
+gate_options = together(
+    click.option(
+        "--xml",
+        "source",
+        metavar="FILE",
+        help="File with the task's XML; - reads standard input.",
+    ),
+    click.option(
+        "--name",
+        default="",
+        metavar="NAME",
+        help="Name for `gate wait NAME` and `{{gate.NAME}}`.",
+    ),
+    click.option(
+        "--once",
+        is_flag=True,
+        help="Ask once for good: the same question keeps its first answer.",
+    ),
+    click.option("--holds", default="", metavar="TEXT", help="Work that waits for the answer."),
+    click.option(
+        "--batch",
+        is_flag=True,
+        help="Ask at the end of the phase, together with other gates.",
+    ),
+    click.option("--phase", default="", metavar="NAME", help="Phase of a --batch gate."),
+    click.option(
+        "--agent",
+        default="",
+        metavar="NAME",
+        help="Name of the agent that asks.  [default: the agent of this session]",
+    ),
+    click.option(
+        "--context-tokens",
+        type=click.IntRange(min=0),
+        help="Tokens of context that a stop now costs.  [default: what the client reports]",
+    ),
+    click.option(
+        "--expires",
+        metavar="TIME",
+        help="Time after which --default is the answer: 90s, 30min, 2h or 1d.",
+    ),
+    click.option("--default", default="", metavar="ANSWER", help="Answer when the gate expires."),
+    click.option(
+        "--attach",
+        multiple=True,
+        metavar="FILE",
+        help="Picture to show: PNG, JPEG, WebP or GIF; repeatable.",
+    ),
+    click.option("--dry-run", is_flag=True, help="Check the question; ask nothing."),
+)
 
 
 def task_from(source: str, type: str) -> XmlTask:
@@ -137,13 +127,13 @@ def refuse_both(source: str | None, given: dict[str, Any]) -> None:
         raise Usage(f"{', '.join(named)} and --xml say the same thing.", hint="Give one of them.")
 
 
-def need(value: str, flag: str, *, example: str) -> str:
+def require(value: str, flag: str, *, example: str) -> str:
     if not value.strip():
         raise Usage(f"{flag} is missing.", hint=example)
     return value
 
 
-def opened(
+def open_gate(
     call: Call,
     content: Content,
     *,
@@ -163,16 +153,15 @@ def opened(
         **terms,
     )
     done = ask(context_of(call), request)
-    for warning in done["warnings"]:
-        warn(warning)
+    warn(*done["warnings"])
     data = {**done["state"], "again": done["again"], "queued": done["queued"], "dry_run": dry_run}
     data["rendered"] = render(content)
     next = [] if dry_run else [f"holdfast gate wait {done['id']}"]
-    lines = [*shown(content), "", *attached(done["state"])]
-    return Reply(data, [*lines, *_said(done, dry_run=dry_run)], next=next)
+    lines = [*content_lines(content), "", *attached(done["state"])]
+    return Reply(data, [*lines, *_outcome_lines(done, dry_run=dry_run)], next=next)
 
 
-def _said(done: AskResult, *, dry_run: bool) -> list[str]:
+def _outcome_lines(done: AskResult, *, dry_run: bool) -> list[str]:
     id = done["id"]
     if done["queued"]:
         return [f"Queued in .holdfast/inbox as {id}: the journal cannot be written from here."]
@@ -189,7 +178,7 @@ def _said(done: AskResult, *, dry_run: bool) -> list[str]:
     return [f"Gate {style(id, bold=True)} waits for a person."]
 
 
-def shown(content: Content) -> list[str]:
+def content_lines(content: Content) -> list[str]:
     """A gate as the protocol shows it; its own words stand out on a terminal."""
     lines = render(content).split("\n")
     colour = {"human-verify": "green", "decision": "yellow", "human-action": "red"}[content["type"]]
@@ -216,7 +205,7 @@ def light(state: GateState) -> str:
 @click.option(
     "--purpose", type=click.Choice(contents.VERIFY_PURPOSES), help="Subject of the check."
 )
-@terms
+@gate_options
 @verb
 def verify_command(
     call: Call,
@@ -236,10 +225,10 @@ def verify_command(
     if source is not None:
         content = content_of(task_from(source, contents.VERIFY), url=url, purpose=purpose or "")
     else:
-        need(built, "--built", example=VERIFY_EXAMPLE)
-        need(" ".join(how), "--how", example=VERIFY_EXAMPLE)
+        require(built, "--built", example=VERIFY_EXAMPLE)
+        require(" ".join(how), "--how", example=VERIFY_EXAMPLE)
         content = contents.verify(built, how, url=url, purpose=purpose or "")
-    return opened(call, content, strict=source is None, **terms)
+    return open_gate(call, content, strict=source is None, **terms)
 
 
 @click.command()
@@ -261,7 +250,7 @@ def verify_command(
 @click.option(
     "--strict", is_flag=True, help="Refuse XML in the short form, which has no pros and cons."
 )
-@terms
+@gate_options
 @verb
 def decide_command(
     call: Call,
@@ -281,24 +270,24 @@ def decide_command(
     refuse_both(source, {"DECISION": decision, "--context": context, "--option": options})
     if source is not None:
         content = content_of(task_from(source, contents.DECISION), purpose=purpose or "")
-        return opened(call, content, strict=strict, **terms)
-    need(decision, "DECISION", example=DECIDE_EXAMPLE)
+        return open_gate(call, content, strict=strict, **terms)
+    require(decision, "DECISION", example=DECIDE_EXAMPLE)
     content = contents.decision(
         decision,
         [{"id": id, "name": name, "pros": pros, "cons": cons} for id, name, pros, cons in options],
         context=context,
         purpose=purpose or "",
     )
-    return opened(call, content, strict=True, **terms)
+    return open_gate(call, content, strict=True, **terms)
 
 
-def questions(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The automation-first checklist, one option each."""
-    for key, question in reversed(contents.QUESTIONS.items()):
-        function = click.option(f"--{key}", type=click.Choice(["yes", "no"]), help=question)(
-            function
-        )
-    return function
+# The automation-first checklist, one option each.
+checklist_options = together(
+    *(
+        click.option(f"--{key}", type=click.Choice(["yes", "no"]), help=question)
+        for key, question in contents.QUESTIONS.items()
+    )
+)
 
 
 @click.command()
@@ -313,8 +302,8 @@ def questions(function: Callable[..., Any]) -> Callable[..., Any]:
     metavar="CAUSE",
     help=f"One of {', '.join(contents.CAUSES)}.  [default: found in the texts]",
 )
-@questions
-@terms
+@checklist_options
+@gate_options
 @verb
 def act_command(
     call: Call,
@@ -342,9 +331,9 @@ def act_command(
         task = task_from(source, contents.ACTION)
         content = content_of(task, cause=cause, checklist=checklist)
     else:
-        need(action, "ACTION", example=ACT_EXAMPLE)
+        require(action, "ACTION", example=ACT_EXAMPLE)
         content = contents.action(action, steps, why=why, cause=cause, checklist=checklist)
-    return opened(call, content, strict=source is None, **terms)
+    return open_gate(call, content, strict=source is None, **terms)
 
 
 @click.command()

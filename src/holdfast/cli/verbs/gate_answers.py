@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from math import isnan
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import click
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ago, echo, one_line, safe, style, table
-from holdfast.cli.verbs.gate import context_of, light, shown
+from holdfast.cli.verbs.gate import content_lines, context_of, light
 from holdfast.gates import lookup
 from holdfast.gates.answer import AnswerRequest, answer, attached, facts, refused_attempts
 from holdfast.gates.pictures import path_of
@@ -45,25 +46,26 @@ def list_command(call: Call, everything: bool) -> Reply:
     waiting = [state for state in found if state["presented_at"]]
     collected = [state for state in found if not state["presented_at"]]
     data: dict[str, object] = {"waiting": waiting, "collected": collected}
-    lines = [*_waiting(waiting, call.now), *_collected(collected, call.now)]
+    lines = [*_waiting_lines(waiting, call.now), *_collected_lines(collected, call.now)]
     if everything:
         known = list(lookup.every_gate(call.workspace))
         answered = [state for state in known if not is_open(state)]
         answered.sort(key=lookup.asked_at, reverse=True)
-        shares = distribution(_counts(known))
+        kinds = Counter(state["content"]["type"] for state in known if state["content"])
+        shares = distribution(kinds)
         data.update(answered=answered, distribution=shares)
-        lines += [*_answered(answered, call.now), *_shares(shares, len(known))]
+        lines += [*_answered_lines(answered, call.now), *_shares(shares, len(known))]
     next = [f"holdfast gate answer {waiting[0]['id']}"] if waiting else []
     return Reply(data, lines or ["No gate waits for you."], next=next)
 
 
-def _waiting(states: list[GateState], now: int) -> Iterator[str]:
+def _waiting_lines(states: list[GateState], now: int) -> Iterator[str]:
     if states:
         yield style(f"Waiting for you: {plural(len(states), 'gate')}", "yellow", bold=True)
         yield from table([_row(state, now) for state in states], indent="  ")
 
 
-def _collected(states: list[GateState], now: int) -> Iterator[str]:
+def _collected_lines(states: list[GateState], now: int) -> Iterator[str]:
     for phase in sorted({state["phase"] for state in states}):
         title = f"phase {safe(phase)}" if phase else "the phase"
         yield style(f"Collected for the end of {title}", bold=True)
@@ -85,44 +87,23 @@ def _row(state: GateState, now: int) -> list[str]:
     ]
 
 
-def _answered(states: list[GateState], now: int) -> Iterator[str]:
+def _answered_lines(states: list[GateState], now: int) -> Iterator[str]:
     if states:
         yield style("Answered", bold=True)
     rows: list[list[str]] = []
     for state in states:
-        answer = state["answer"]
-        if answer is None:
-            rows += _withdrawn(state, now)
+        answer, withdrawn = state["answer"], withdrawn_of(state)
+        if answer is not None:
+            at, who = answer["at"], answer["person"]["name"] if answer["person"] else "expired"
+            said = answer["answer"] if answer["verdict"] == "yes" else f"no: {answer['text']}"
+        elif withdrawn is not None:
+            at, who, said = withdrawn["at"], withdrawn["by"], f"withdrawn: {withdrawn['why']}"
+        else:
             continue
-        who = answer["person"]["name"] if answer["person"] else "expired"
-        said = answer["answer"] if answer["verdict"] == "yes" else f"no: {answer['text']}"
         title = one_line(lookup.title_of(state), 44)
-        rows.append(
-            [
-                state["id"],
-                light(state),
-                title,
-                ago(answer["at"], now),
-                f"{safe(who)}: {one_line(said, 40)}",
-            ]
-        )
+        what = f"{safe(who)}: {one_line(said, 40)}"
+        rows.append([state["id"], light(state), title, ago(at, now), what])
     yield from table(rows, indent="  ")
-
-
-def _withdrawn(state: GateState, now: int) -> Iterator[list[str]]:
-    known = withdrawn_of(state)
-    if known is not None:
-        title, said = one_line(lookup.title_of(state), 44), f"withdrawn: {known['why']}"
-        when, who = ago(known["at"], now), safe(known["by"])
-        yield [state["id"], light(state), title, when, f"{who}: {one_line(said, 40)}"]
-
-
-def _counts(states: list[GateState]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for state in states:
-        if state["content"] is not None:
-            counts[state["content"]["type"]] = counts.get(state["content"]["type"], 0) + 1
-    return counts
 
 
 def _shares(shares: dict[str, float], total: int) -> Iterator[str]:
@@ -156,12 +137,14 @@ def show_command(call: Call, id: str, as_xml: bool) -> Reply:
     data = {**state, "pictures": pictures, "rendered": render(content), "refused": refused}
     if as_xml:
         return Reply({**data, "xml": write(content)}, write(content).split("\n"))
-    lines = [*shown(content), "", *_about(state, paths, refused, call.now)]
+    lines = [*content_lines(content), "", *_fact_lines(state, paths, refused, call.now)]
     next = [] if is_over(state) else [f"holdfast gate answer {state['id']}"]
     return Reply(data, lines, next=next)
 
 
-def _about(state: GateState, paths: list[str], refused: list[Refused], now: int) -> Iterator[str]:
+def _fact_lines(
+    state: GateState, paths: list[str], refused: list[Refused], now: int
+) -> Iterator[str]:
     for line in facts(state, now):
         yield style(line, dim=True)
     for line, path in zip(attached(state), paths, strict=True):
@@ -231,7 +214,7 @@ def _show_together(call: Call, ids: list[str]) -> None:
     for id in ids:
         state = lookup.read(call.workspace, id)
         if state["content"] is not None and is_open(state):
-            for line in [*shown(state["content"]), "", f"Gate {id}", ""]:
+            for line in [*content_lines(state["content"]), "", f"Gate {id}", ""]:
                 echo(line, error=True)
 
 

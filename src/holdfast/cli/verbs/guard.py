@@ -25,10 +25,10 @@ from holdfast.budgets.rules.thresholds import (
 from holdfast.budgets.rules.triggers import BOUND
 from holdfast.budgets.stop import describe
 from holdfast.cli.frame import Call, Reply, warn
-from holdfast.cli.parser import verb
+from holdfast.cli.parser import amount_from, verb
 from holdfast.cli.terminal import ago, echo, one_line, safe, style, table
 from holdfast.kernel.clock import MINUTE
-from holdfast.kernel.errors import Declined, Stopped, Usage, Waiting
+from holdfast.kernel.errors import Declined, Stopped, Waiting
 from holdfast.session import quotas
 
 if TYPE_CHECKING:
@@ -66,15 +66,11 @@ _COLOURS = {WARNING: "yellow", ALERT: "yellow", STOP: "red"}
 @verb
 def check_command(
     call: Call,
-    cost: str | None,
-    context: str | None,
-    estimated: str | None,
-    actual: str | None,
-    errors: str | None,
     given: tuple[str, ...],
     session: str,
     with_log: bool,
     dry_run: bool,
+    **values: str | None,
 ) -> Reply:
     """Check whether work may go on within its budget.
 
@@ -82,18 +78,15 @@ def check_command(
     stop (`guard reset`). Holdfast measures the values that you do not give, from the client's files and
     from what programs reported.
     """
-    known = measure.from_flags(
-        cost=cost, context=context, estimated=estimated, actual=actual, errors=errors
-    )
     budget = Budget(call.workspace, actor=call.actor, now=call.now)
-    report = check(
-        budget,
-        CheckRequest(
-            values=known, limits=limits.from_flags(given), session=session, dry_run=dry_run
-        ),
+    request = CheckRequest(
+        values=measure.from_flags(**values),
+        limits=limits.from_flags(given),
+        session=session,
+        dry_run=dry_run,
     )
-    for warning in report["warnings"]:
-        warn(warning)
+    report = check(budget, request)
+    warn(*report["warnings"])
     if with_log and not call.as_json:
         for line in report["log"]:
             echo(line, error=True)
@@ -202,7 +195,9 @@ def ack_command(call: Call, type: str, until: str | None) -> Reply:
     'ack' lets the work go on. Any other answer stops it, saves a waypoint, and exits with 9.
     """
     budget = Budget(call.workspace, actor=call.actor)
-    answered = acknowledge(budget, type.lower(), until=_ceiling(type.lower(), until), now=call.now)
+    name = type.lower()
+    ceiling = amount_from("--until", until, UNITS[name]) if name in UNITS else None
+    answered = acknowledge(budget, name, until=ceiling, now=call.now)
     data: dict[str, Any] = {**answered}
     if answered["answer"] == "stopped":
         lines = ["Halted.", boxes.saved(answered["waypoint"])]
@@ -211,15 +206,6 @@ def ack_command(call: Call, type: str, until: str | None) -> Reply:
     if answered["answer"] == "already":
         return Reply(data, [f"The alert of {safe(type)} was acknowledged before."])
     return Reply(data, [boxes.ACKNOWLEDGED])
-
-
-def _ceiling(type: str, until: str | None) -> float | None:
-    if until is None or type not in ALL_TYPES:
-        return None
-    try:
-        return UNITS[type](until)
-    except ValueError as problem:
-        raise Usage(f"--until {problem}.") from None
 
 
 @click.command()

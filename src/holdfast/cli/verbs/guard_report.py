@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +11,7 @@ from holdfast.budgets.check import Budget
 from holdfast.budgets.operations import PARTS, AddRequest, ReportRequest, add, report
 from holdfast.budgets.rules import thresholds
 from holdfast.cli.frame import Call, Reply, warn_of_views
-from holdfast.cli.parser import epic_option, verb
+from holdfast.cli.parser import amount_from, epic_option, verb
 from holdfast.cli.terminal import one_line, safe, style, table
 from holdfast.clients.table import title_of
 from holdfast.kernel import canonical_json, clock
@@ -63,8 +62,8 @@ def report_command(
     """
     budget = Budget(call.workspace, actor=call.actor, now=call.now)
     added = AddRequest(
-        cost=_report_amount("--add-cost", add_cost, thresholds.money),
-        tokens=_report_amount("--add-tokens", add_tokens, thresholds.count),
+        cost=amount_from("--add-cost", add_cost, thresholds.money),
+        tokens=amount_from("--add-tokens", add_tokens, thresholds.count),
         error=error,
         step=step,
     )
@@ -98,13 +97,6 @@ def report_command(
     return Reply(data, report_lines(agent, found["accounts"], data))
 
 
-def _report_amount(flag: str, text: str | None, read: Callable[[str], Any]) -> Any:
-    try:
-        return None if text is None else read(text)
-    except ValueError as problem:
-        raise Usage(f"{flag} {problem}.") from None
-
-
 def _add(budget: Budget, request: AddRequest) -> Reply:
     result = add(budget, request)
     outcome, reported = result["outcome"], result["reported"]
@@ -135,12 +127,14 @@ def report_lines(agent: str, accounts: list[Account], data: dict[str, Any]) -> I
     if reported and any(reported.values()):
         yield ""
         yield style("Reported by programs", bold=True)
-        rows = [[one_line(name, 44), *_reported(step)] for name, step in reported["steps"].items()]
-        rows.append([style("together", dim=True), *_reported(reported)])
+        rows = [
+            [one_line(name, 44), *_reported_cells(step)] for name, step in reported["steps"].items()
+        ]
+        rows.append([style("together", dim=True), *_reported_cells(reported)])
         yield from table(rows, indent="  ")
     if len(accounts) > 1 or (reported and reported["cost"] is not None):
         yield ""
-        yield f"{style('Sum', bold=True)}  {_cost_cell(data)}  {_sureness(data['sure'])}"
+        yield f"{style('Sum', bold=True)}  {_cost_cell(data)}  {_sure_word(data['sure'])}"
 
 
 def _session_lines(agent: str, told: Account) -> Iterator[str]:
@@ -172,7 +166,7 @@ def _session_lines(agent: str, told: Account) -> Iterator[str]:
 def _facts(spent: Spending) -> Iterator[list[str]]:
     yield [
         "cost",
-        f"{_cost_cell(spent)}  {_sureness(spent['sure'])}  {style(safe(spent['why']), dim=True)}",
+        f"{_cost_cell(spent)}  {_sure_word(spent['sure'])}  {style(safe(spent['why']), dim=True)}",
     ]
     yield ["errors", str(spent["errors"]) if spent["errors"] else "none"]
     if spent["context_tokens"] is not None:
@@ -193,7 +187,7 @@ def _facts(spent: Spending) -> Iterator[list[str]]:
     yield ["tokens", f"{_count(tokens['total'])}  {style(', '.join(parts), dim=True)}"]
 
 
-def _reported(sums: Any) -> list[str]:
+def _reported_cells(sums: Any) -> list[str]:
     errors = style(plural(sums["errors"], "error"), "red") if sums["errors"] else ""
     return [dollars(sums["cost"]), f"{_count(sums['tokens'])} tokens", errors]
 
@@ -212,7 +206,7 @@ def _row(one: Stretch, unnamed: str) -> list[str]:
         _cost_cell(one),
         f"{_count(one['tokens']['total'])} tokens",
         plural(one["messages"], "answer"),
-        _sureness(one["sure"]),
+        _sure_word(one["sure"]),
     ]
 
 
@@ -241,7 +235,7 @@ def _count(number: int) -> str:
     return f"{number:,}"
 
 
-def _sureness(sure: str) -> str:
+def _sure_word(sure: str) -> str:
     return style(sure, _SURE[sure])
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,15 +16,13 @@ from holdfast.clients.installation import (
     files_beside,
     install,
     server,
-    uninstall,
 )
 from holdfast.clients.table import NAMES
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.maintenance import registry
-from holdfast.maintenance.remains import list_remains, remove_everything
+from holdfast.maintenance.remains import remove_everything, remove_from_clients
 from holdfast.maintenance.trust import gather, grant, value_text, withdraw
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.clients.installation import BesideFile, Done, FoundClient
     from holdfast.maintenance.remains import Remain
@@ -76,14 +73,14 @@ def init_command(call: Call, clients: tuple[str, ...], dry_run: bool) -> Reply:
     if not only_shown:
         _remember(call)
     beside = files_beside(call.workspace) if done else []
-    lines = list(_init_lines(done, beside, only_shown))
-    missing = [one["client"] for one in done if one["status"] != "already"]
-    chosen = " ".join(f"--client {client}" for client in missing)
+    missing = [f"--client {one['client']}" for one in done if one["status"] != "already"]
+    to_do = " ".join(["holdfast init", *missing]) if missing else ""
+    lines = list(_init_lines(done, beside, only_shown, to_do))
     following = ["holdfast doctor"]
     if not clients:
-        lines = [*_detected(wanted, found), *_broken(call), *lines]
+        lines = [*_detected_lines(wanted, found), *_broken_lines(call), *lines]
         # The lines have it already.
-        following = [f"holdfast init {chosen}"] if missing and call.as_json else []
+        following = [to_do] if to_do and call.as_json else []
     data = {
         "clients": done,
         "detected": found,
@@ -102,7 +99,7 @@ def _remember(call: Call) -> None:
         warn(f"`holdfast serve` will not find this workspace by itself: {error}")
 
 
-def _detected(wanted: list[str], found: list[FoundClient]) -> Iterator[str]:
+def _detected_lines(wanted: list[str], found: list[FoundClient]) -> Iterator[str]:
     if not wanted:
         yield f"None of {', '.join(NAMES)} was found here."
         yield "To name one: holdfast init --client claude"
@@ -113,7 +110,7 @@ def _detected(wanted: list[str], found: list[FoundClient]) -> Iterator[str]:
     yield ""
 
 
-def _broken(call: Call) -> Iterator[str]:
+def _broken_lines(call: Call) -> Iterator[str]:
     """What is installed, but does not work or belongs to another holdfast."""
     for one in conditions(call.workspace, server()):
         if one["problem"]:
@@ -125,7 +122,9 @@ def _broken(call: Call) -> Iterator[str]:
             yield f"  {run['fix']}"
 
 
-def _init_lines(done: list[Done], beside: list[BesideFile], only_shown: bool) -> Iterator[str]:
+def _init_lines(
+    done: list[Done], beside: list[BesideFile], only_shown: bool, to_do: str
+) -> Iterator[str]:
     words = WOULD if only_shown else INIT_SAID
     for one in done:
         for file in one["files"]:
@@ -137,11 +136,9 @@ def _init_lines(done: list[Done], beside: list[BesideFile], only_shown: bool) ->
         rows = [[safe(one["path"]), style(one["what"], dim=True)] for one in beside]
         yield from table(rows, indent="  ")
     if only_shown and done:
-        missing = [one["client"] for one in done if one["status"] != "already"]
-        chosen = " ".join(f"--client {client}" for client in missing)
         yield ""
-        to_do = f" To do it: holdfast init {chosen}" if missing else " All of them are set up."
-        yield f"Nothing was changed.{to_do}"
+        what = f"To do it: {to_do}" if to_do else "All of them are set up."
+        yield f"Nothing was changed. {what}"
 
 
 @click.command()
@@ -164,13 +161,9 @@ def uninstall_command(
         raise Usage("--everything is for all clients: leave --client out.")
     if everything:
         removal = remove_everything(call.workspace, now=call.now, dry_run=dry_run)
-        done, removed, left = removal["clients"], removal["removed"], removal["left"]
     else:
-        done = uninstall(call.workspace, list(dict.fromkeys(clients or NAMES)), dry_run=dry_run)
-        if not clients and not dry_run:
-            with contextlib.suppress(OSError, HoldfastError):  # the page looks whether it is there
-                registry.forget(call.workspace)
-        removed, left = [], [] if clients else list_remains(call.workspace)
+        removal = remove_from_clients(call.workspace, clients, dry_run=dry_run)
+    done, removed, left = removal["clients"], removal["removed"], removal["left"]
     lines = [
         f"{UNINSTALL_SAID['deleted' if file['deleted'] else file['status']][dry_run]}: {safe(file['path'])}"
         for one in done
@@ -186,8 +179,7 @@ def uninstall_command(
         lines += [line for one in left for line in _remain(one)]
         if any(not one["yours"] for one in left):
             lines += ["", "To remove all that holdfast wrote: holdfast uninstall --everything"]
-    data = {"clients": done, "left": left, "removed": removed, "dry_run": dry_run}
-    return Reply(data, lines)
+    return Reply({**removal, "dry_run": dry_run}, lines)
 
 
 def _remain(one: Remain) -> list[str]:

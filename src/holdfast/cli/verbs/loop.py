@@ -131,8 +131,7 @@ def reply(
     track: Track, done: TrackResult, step: str = "", *, again: str = "", may_pause: bool = False
 ) -> Reply:
     """What a command did to a step, as data and in a line or two."""
-    for warning in done.warnings:
-        warn(warning)
+    warn(*done.warnings)
     for broken in done.broken:
         warn(f"Broke the lock of {broken['holder']}, {broken['age_seconds']} s old.")
     outcome = done.outcome
@@ -156,11 +155,11 @@ def reply(
     }
     lines = [again] if again and not outcome["records"] else [line(state, step)]
     if may_pause and orchestrator.pause_of(state):
-        return paused(state, data)
+        return reply_paused(state, data)
     return Reply(data, lines, next=[f"holdfast loop resume --track {track.place.track}"])
 
 
-def paused(state: LoopState, data: dict[str, Any]) -> Reply:
+def reply_paused(state: LoopState, data: dict[str, Any]) -> Reply:
     """The orchestrator's pause, in the protocol's words."""
     pause = orchestrator.pause_of(state) or {"step": current_step(state), "reason": ""}
     text = orchestrator.escalation_text(state, pause["step"], pause["reason"])

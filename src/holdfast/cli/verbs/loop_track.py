@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import signal
+import sys
+import time
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -11,16 +14,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from holdfast.cli.frame import INTERRUPTED, Call, Reply, warn
-from holdfast.cli.run_watch import LoopWatch
+from holdfast.cli.live_screen import RunWatch
 from holdfast.cli.terminal import (
     ago,
     bar,
     cut,
+    echo,
     one_line,
     safe,
     style,
     table,
-    terminal_width,
+    terminal_size,
     unstyle,
     wide,
 )
@@ -29,7 +33,7 @@ from holdfast.cli.verbs.loop import (
     amounts,
     escalation_lines,
     line,
-    paused,
+    reply_paused,
     status,
     track_argument,
     track_verb,
@@ -69,9 +73,11 @@ from holdfast.loop.track import Track
 if TYPE_CHECKING:
     from holdfast.loop.commands import TrackReport
     from holdfast.loop.rules.model import LoopState
+    from holdfast.loop.runner import LoopEvent
 
 LATEST = 12
 BAR = 20
+_CLEAR = "\r\x1b[2K"
 _SIGNS = {PASSED: "✓", FAILED: "✗", IN_PROGRESS: "▸", "BLOCKED": "■", NOT_STARTED: "·"}
 
 
@@ -114,7 +120,7 @@ def _log(track: Track, number: int | None) -> Reply:
 
 
 def _lines(state: LoopState, data: TrackReport, now: int) -> Iterator[str]:
-    loop, step, width = loop_of(state), current_step(state), terminal_width()
+    loop, step, width = loop_of(state), current_step(state), terminal_size()[0]
     cycles = f"{loop.get('fix_cycle_count', 0)} of {loop.get('max_fix_cycles', 3)} fix cycles"
     title = style(safe(state["track"]), bold=True)
     yield cut(title + style(f"  {cycles}  {data['metadata']}", dim=True), width)
@@ -223,11 +229,11 @@ def _event_row(event: dict[str, Any], now: int) -> list[str]:
     return [
         style(ago(event["at"], now), dim=True),
         step,
-        *_said(event),
+        *_describe_event(event),
     ]
 
 
-def _said(event: dict[str, Any]) -> list[str]:
+def _describe_event(event: dict[str, Any]) -> list[str]:
     """What happened, and the detail that makes it this and not another."""
     kind = event["event"]
     notes = one_line(str(event.get("notes") or ""), 60)
@@ -276,7 +282,7 @@ def resume_command(call: Call, track: Track) -> Reply:
         "due": is_due(state, call.now),
     }
     if orchestrator.pause_of(state):
-        return paused(state, data)
+        return reply_paused(state, data)
     rows = [["Step", line(state, step)]]
     if way["step"] != step:
         limit = f", when you allow more than {limit_of(state)} fix cycles"
@@ -318,7 +324,7 @@ def run_command(
     """
     plan = run_file.read(file)
     if dry_run:
-        return _would(track, plan)
+        return _reply_dry_run(track, plan)
     watch = LoopWatch(as_json=call.as_json)
     for sign in (signal.SIGTERM, signal.SIGHUP):
         # As Ctrl+C does: the program of a run must not outlive it, unseen.
@@ -342,7 +348,66 @@ def run_command(
     return Reply(data, [said], next=[f"holdfast loop show {which}"])
 
 
-def _would(track: Track, plan: run_file.RunPlan) -> Reply:
+class LoopWatch(RunWatch):
+    """A loop's run, on one line that lives where there is a terminal."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        super().__init__(as_json=as_json)
+        self._shown = False
+        self._last = 0.0
+
+    def __call__(self, event: LoopEvent) -> None:
+        with self._although_unread():
+            if event["event"] == "tick":
+                self._tick(event)
+            elif self._as_json:
+                self._print_json(event)
+            else:
+                self.end()
+                self._tell(event)
+                sys.stderr.flush()
+
+    def end(self) -> None:
+        """Take the living line away."""
+        if self._shown:
+            sys.stderr.write(_CLEAR)
+            self._shown = False
+
+    def _tell(self, event: LoopEvent) -> None:
+        step, text = event["step"], one_line(event["text"])
+        if event["event"] == "step":
+            echo(f"{self._clock()} {style(step, bold=True)}  {text}".rstrip(), error=True)
+        elif event["event"] == "attempt" and event["task"]:
+            count = f"{event['done'] + 1}/{event['total']}"
+            echo(f"{self._clock()}   {count}  {safe(event['task'])}  {text}".rstrip(), error=True)
+        elif event["event"] == "ended":
+            echo(f"{self._clock()} {step} is {status(event['text'])}", error=True)
+        elif event["event"] in ("warning", "leftover"):
+            warn(event["text"] if event["event"] == "warning" else f"A run was killed: {text}.")
+
+    def _tick(self, event: LoopEvent) -> None:
+        """At most five times a second, and only where a person looks."""
+        if not self._lives or time.monotonic() - self._last < 0.2:
+            return
+        self._last = time.monotonic()
+        width = shutil.get_terminal_size().columns - 1
+        parts = [self._clock(), style(event["step"], "cyan", bold=True)]
+        if event["total"]:
+            parts += [
+                bar(event["done"], event["total"], BAR, "green"),
+                f"{event['done']}/{event['total']}",
+            ]
+        if event["task"]:
+            parts.append(one_line(event["task"], 30))
+        head = "  ".join(parts)
+        room = width - len(unstyle(head)) - 2
+        said = style(one_line(event["text"], room), dim=True) if room > 8 and event["text"] else ""
+        sys.stderr.write(f"{_CLEAR}{head}  {said}".rstrip())
+        sys.stderr.flush()
+        self._shown = True
+
+
+def _reply_dry_run(track: Track, plan: run_file.RunPlan) -> Reply:
     """What a run would begin with, and the program of each step."""
     state = track.read()
     step = current_step(state)

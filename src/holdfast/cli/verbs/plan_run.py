@@ -1,7 +1,8 @@
-"""holdfast plan run, resume, abandon: the options, the person who watches, the limits, and the reply."""
+"""holdfast plan run, resume, abandon; and takeoff and cockpit, the names that users of autopilot know."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,14 +13,14 @@ from holdfast.budgets.check import Budget
 from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules.thresholds import ALERT, STOP, UNITS, WARNING
 from holdfast.cli.frame import INTERRUPTED, Call, Reply, warn
-from holdfast.cli.parser import verb
+from holdfast.cli.parser import amount_from, together, verb
 from holdfast.cli.plan_attendants import AtTerminal, Patient, is_person_here
-from holdfast.cli.plan_screen import summary, ways_on
-from holdfast.cli.run_watch import PlanWatch
-from holdfast.cli.terminal import echo, safe, table
-from holdfast.kernel.errors import NotAllowed, Usage
+from holdfast.cli.plan_screen import PlanWatch, screen, summary
+from holdfast.cli.terminal import echo, safe, style, table
+from holdfast.kernel.errors import Declined, NotAllowed, Usage, Waiting
 from holdfast.kernel.text import plural
 from holdfast.plans import runs
+from holdfast.plans.discovery import has_plans
 from holdfast.plans.executors import Certificates
 from holdfast.plans.operations import (
     PlanResumeRequest,
@@ -42,106 +43,66 @@ if TYPE_CHECKING:
     from holdfast.plans.rules.model import Plan
     from holdfast.plans.rules.run_model import RunState
 
-# More than anybody spends; `--no-cost-limit` is a number, as every limit is.
+
+# More than a run can cost; `--no-cost-limit` is a number, as every limit is.
 NO_LIMIT = 1e9
 _COST = "cost"
 Request = TypeVar("Request")
 DEFAULT_REASON = "given up"
 
 
-def running(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Options that say how a run is carried out and what it may cost."""
-    for option in reversed(
-        (
-            click.option(
-                "--jobs",
-                type=click.IntRange(min=1, max=256),
-                help="Number of tasks that run at the same time.",
-            ),
-            click.option(
-                "--wait",
-                is_flag=True,
-                help="Wait when a person is needed, instead of exiting with 8.",
-            ),
-            click.option(
-                "--edited",
-                type=click.Choice(["old", "new"]),
-                help="Text to use when a plan file was edited after the run began.",
-            ),
-            click.option("--max-cost", metavar="$", help="Stop at this cost."),
-            click.option("--warn-cost", metavar="$", help="Warn at this cost."),
-            click.option("--alert-cost", metavar="$", help="Ask a person at this cost."),
-            click.option("--no-cost-limit", is_flag=True, help="Remove the cost limit."),
-            click.option(
-                "--reset-alerts", is_flag=True, help="Clear all acknowledgments of alerts."
-            ),
-            click.option("--quiet", is_flag=True, help="Print only errors and the result."),
-            click.option(
-                "--on",
-                metavar="ADDRESS",
-                help="Where tasks run: local, or a Dask scheduler such as tls://HOST:8786.",
-            ),
-            click.option(
-                "--tls-ca", default="", metavar="FILE", help="CA certificate of the scheduler."
-            ),
-            click.option(
-                "--tls-cert",
-                default="",
-                metavar="FILE",
-                help="Client certificate for the scheduler.",
-            ),
-            click.option(
-                "--tls-key", default="", metavar="FILE", help="Key of the client certificate."
-            ),
-        )
-    ):
-        function = option(function)
-    return function
+# How a run is carried out and what it may cost.
+run_options = together(
+    click.option(
+        "--jobs",
+        type=click.IntRange(min=1, max=256),
+        help="Number of tasks that run at the same time.",
+    ),
+    click.option(
+        "--wait",
+        is_flag=True,
+        help="Wait when a person is needed, instead of exiting with 8.",
+    ),
+    click.option(
+        "--edited",
+        type=click.Choice(["old", "new"]),
+        help="Text to use when a plan file was edited after the run began.",
+    ),
+    click.option("--max-cost", metavar="$", help="Stop at this cost."),
+    click.option("--warn-cost", metavar="$", help="Warn at this cost."),
+    click.option("--alert-cost", metavar="$", help="Ask a person at this cost."),
+    click.option("--no-cost-limit", is_flag=True, help="Remove the cost limit."),
+    click.option("--reset-alerts", is_flag=True, help="Clear all acknowledgments of alerts."),
+    click.option("--quiet", is_flag=True, help="Print only errors and the result."),
+    click.option(
+        "--on",
+        metavar="ADDRESS",
+        help="Where tasks run: local, or a Dask scheduler such as tls://HOST:8786.",
+    ),
+    click.option("--tls-ca", default="", metavar="FILE", help="CA certificate of the scheduler."),
+    click.option(
+        "--tls-cert",
+        default="",
+        metavar="FILE",
+        help="Client certificate for the scheduler.",
+    ),
+    click.option("--tls-key", default="", metavar="FILE", help="Key of the client certificate."),
+)
 
 
-def beginning(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Options that say where a new run begins."""
-    for option in reversed(
-        (
-            click.option("--phase", default="", metavar="N", help="Start with this phase."),
-            click.option("--task", default="", metavar="X.Y", help="Start with task Y of plan X."),
-            click.option(
-                "--worktrees", is_flag=True, help="Run each plan in its own git worktree."
-            ),
-            click.option(
-                "--again",
-                is_flag=True,
-                help="Start a new run even if an unfinished run has these plans.",
-            ),
-            click.option(
-                "--skip-validation", is_flag=True, help="Run even if the plans have errors."
-            ),
-            click.option("--dry-run", is_flag=True, help="Print the order; run nothing."),
-        )
-    ):
-        function = option(function)
-    return function
-
-
-def limits_of(
-    max_cost: str | None, warn_cost: str | None, alert_cost: str | None, no_cost_limit: bool
-) -> Limits:
-    """The flags as limits of the budget."""
-    limits: Limits = {}
-    given = {STOP: max_cost, WARNING: warn_cost, ALERT: alert_cost}
-    names = {STOP: "--max-cost", WARNING: "--warn-cost", ALERT: "--alert-cost"}
-    if no_cost_limit:
-        if max_cost is not None or alert_cost is not None:
-            raise Usage("--no-cost-limit and a cost limit contradict each other.")
-        limits = {STOP: {_COST: NO_LIMIT}, ALERT: {_COST: NO_LIMIT}}
-    for level, text in given.items():
-        if text is None:
-            continue
-        try:
-            limits.setdefault(level, {})[_COST] = UNITS[_COST](text)
-        except ValueError as problem:
-            raise Usage(f"{names[level]} {problem}.") from None
-    return limits
+# Where a new run begins.
+begin_options = together(
+    click.option("--phase", default="", metavar="N", help="Start with this phase."),
+    click.option("--task", default="", metavar="X.Y", help="Start with task Y of plan X."),
+    click.option("--worktrees", is_flag=True, help="Run each plan in its own git worktree."),
+    click.option(
+        "--again",
+        is_flag=True,
+        help="Start a new run even if an unfinished run has these plans.",
+    ),
+    click.option("--skip-validation", is_flag=True, help="Run even if the plans have errors."),
+    click.option("--dry-run", is_flag=True, help="Print the order; run nothing."),
+)
 
 
 def carry_out(
@@ -168,30 +129,13 @@ def carry_out(
     finally:
         watch.end()
     if outcome.halted is not None:
-        return _stands_still(outcome.state, outcome.halted, outcome.alerts)
+        return _reply_paused(outcome.state, outcome.halted, outcome.alerts)
     counts = runs.count(outcome.state)
     data: dict[str, Any] = {"run": context.run, "ended": "done", **counts, "cost": outcome.cost}
     return Reply(data, summary(outcome.state), next=[f"holdfast plan show {context.run}"])
 
 
-def execution_of(
-    limits: Limits,
-    *,
-    jobs: int | None,
-    edited: str | None,
-    on: str | None,
-    tls_ca: str,
-    tls_cert: str,
-    tls_key: str,
-) -> Execution:
-    """How to carry out a run, as the options say it."""
-    certificates = Certificates(tls_ca, tls_cert, tls_key)
-    return Execution(
-        jobs=jobs, edited=edited or "", limits=limits, on=on, certificates=certificates
-    )
-
-
-def _stands_still(state: RunState, halted: Halted, alerts: Sequence[str]) -> Reply:
+def _reply_paused(state: RunState, halted: Halted, alerts: Sequence[str]) -> Reply:
     gates = [state["plans"][id]["gates"][key]["gate"] for id, key in waiting_gates(state)]
     data = {
         "run": state["id"],
@@ -202,13 +146,56 @@ def _stands_still(state: RunState, halted: Halted, alerts: Sequence[str]) -> Rep
         "gates": gates,
         **runs.count(state),
     }
-    ways = ways_on(state, alerts)
+    ways = runs.find_ways_on(state, alerts)
     return Reply(data, summary(state, alerts), next=ways, exit_code=halted.exit_code)
 
 
-def limits_in_force(call: Call, flags: Limits) -> Limits:
-    """Flags that lower a limit hold for this run. One that raises a limit is a person's word, who is
-    asked for it; without one, it is refused."""
+def execution_of(
+    call: Call,
+    *,
+    max_cost: str | None,
+    warn_cost: str | None,
+    alert_cost: str | None,
+    no_cost_limit: bool,
+    jobs: int | None,
+    edited: str | None,
+    on: str | None,
+    tls_ca: str,
+    tls_cert: str,
+    tls_key: str,
+) -> Execution:
+    """How to carry out a run, as the options say it."""
+    return Execution(
+        jobs=jobs,
+        edited=edited or "",
+        limits=_cost_limits(call, max_cost, warn_cost, alert_cost, no_cost_limit),
+        on=on,
+        certificates=Certificates(tls_ca, tls_cert, tls_key),
+    )
+
+
+def _cost_limits(
+    call: Call,
+    max_cost: str | None,
+    warn_cost: str | None,
+    alert_cost: str | None,
+    no_cost_limit: bool,
+) -> Limits:
+    """The limits of this run by its flags, which only lower what is in force. A flag that raises a limit
+    is a person's word: the person here is asked for it, and without one it is refused."""
+    flags: Limits = {}
+    if no_cost_limit:
+        if max_cost is not None or alert_cost is not None:
+            raise Usage("--no-cost-limit and a cost limit contradict each other.")
+        flags = {STOP: {_COST: NO_LIMIT}, ALERT: {_COST: NO_LIMIT}}
+    for level, flag, text in (
+        (STOP, "--max-cost", max_cost),
+        (WARNING, "--warn-cost", warn_cost),
+        (ALERT, "--alert-cost", alert_cost),
+    ):
+        number = amount_from(flag, text, UNITS[_COST])
+        if number is not None:
+            flags.setdefault(level, {})[_COST] = number
     if not flags:
         return {}
     budget = Budget(call.workspace, actor=call.actor)
@@ -229,60 +216,45 @@ def clear_alerts(call: Call) -> Reset:
     return done
 
 
-def only_cleared(done: Reset) -> Reply:
+def reply_cleared(done: Reset) -> Reply:
     """The reply of `--reset-alerts` where there is no plan to run and no run to resume."""
     return Reply({"cleared": done["cleared"], "run": ""}, next=["holdfast guard check"])
 
 
-def cost_limits(
-    call: Call,
-    max_cost: str | None,
-    warn_cost: str | None,
-    alert_cost: str | None,
-    no_cost_limit: bool,
-) -> Limits:
-    return limits_in_force(call, limits_of(max_cost, warn_cost, alert_cost, no_cost_limit))
-
-
 @click.command()
 @click.argument("paths", nargs=-1, metavar="PATH...")
-@beginning
-@running
+@begin_options
+@run_options
 @verb
-def run_command(call: Call, paths: tuple[str, ...], **options: Any) -> Reply:
+def run_command(call: Call, paths: tuple[str, ...], skip_validation: bool, **options: Any) -> Reply:
     """Run the plans of PATH: waves in order; inside a wave, autonomous plans in parallel, then plans with
     checkpoints one by one.
 
     Without PATH, runs the plans of .autopilot/phases. After a kill, `plan resume` continues the run. Exit
     codes: 8 a person is needed and none is there; 9 a person declined; 7 a stop holds.
     """
-    return launch(call, paths, **options)
+    plans = check_plans(call.workspace, paths, call.folder, warn, skip_validation=skip_validation)
+    return run_plans(call, plans, **options)
 
 
-def launch(
+def run_plans(
     call: Call,
-    paths: Sequence[str],
+    plans: list[Plan],
     *,
     phase: str,
     task: str,
     worktrees: bool,
     again: bool,
-    skip_validation: bool,
     dry_run: bool,
     wait: bool,
-    max_cost: str | None,
-    warn_cost: str | None,
-    alert_cost: str | None,
-    no_cost_limit: bool,
     reset_alerts: bool,
     quiet: bool,
     **options: Any,
 ) -> Reply:
-    """Check the plans, and run them."""
-    plans = checked(call, paths, skip_validation=skip_validation)
+    """Run plans that were checked."""
     if dry_run:
-        return order_of(plans)
-    limits = cost_limits(call, max_cost, warn_cost, alert_cost, no_cost_limit)
+        return reply_order(plans)
+    execution = execution_of(call, **options)
     if reset_alerts:
         clear_alerts(call)
     request = RunRequest(
@@ -291,16 +263,12 @@ def launch(
         task=task,
         worktrees=worktrees,
         again=again,
-        execution=execution_of(limits, **options),
+        execution=execution,
     )
     return carry_out(call, run, request, wait=wait, quiet=quiet)
 
 
-def checked(call: Call, paths: Sequence[str], *, skip_validation: bool = False) -> list[Plan]:
-    return check_plans(call.workspace, paths, call.folder, warn, skip_validation=skip_validation)
-
-
-def order_of(plans: Sequence[Plan]) -> Reply:
+def reply_order(plans: Sequence[Plan]) -> Reply:
     """What would be run, in which order."""
     placed = waves.phases(waves.WaveOrder(plans).plans)
     rows = [
@@ -330,7 +298,7 @@ def _size(plan: Plan) -> str:
 
 @click.command()
 @click.argument("id", required=False, default="", metavar="[RUN]")
-@running
+@run_options
 @verb
 def resume_command(call: Call, id: str, **options: Any) -> Reply:
     """Continue RUN exactly where it stopped. Without RUN, continues the newest unfinished run.
@@ -338,21 +306,11 @@ def resume_command(call: Call, id: str, **options: Any) -> Reply:
     Interrupted tasks start again, failed tasks run again, and a checkpoint with issues is presented again.
     Exits with 7 while a stop holds.
     """
-    return go_on(call, id, **options)
+    return resume_run(call, id, **options)
 
 
-def go_on(
-    call: Call,
-    id: str,
-    *,
-    wait: bool,
-    max_cost: str | None,
-    warn_cost: str | None,
-    alert_cost: str | None,
-    no_cost_limit: bool,
-    reset_alerts: bool,
-    quiet: bool,
-    **options: Any,
+def resume_run(
+    call: Call, id: str, *, wait: bool, reset_alerts: bool, quiet: bool, **options: Any
 ) -> Reply:
     """Resume a run, with what the options say."""
     state = runs.find_run(call.workspace, id)
@@ -360,8 +318,7 @@ def go_on(
         clear_alerts(call)
     if state["status"] == "done":
         return Reply({"run": state["id"], "ended": "done", **runs.count(state)}, summary(state))
-    limits = cost_limits(call, max_cost, warn_cost, alert_cost, no_cost_limit)
-    request = PlanResumeRequest(run=state["id"], execution=execution_of(limits, **options))
+    request = PlanResumeRequest(run=state["id"], execution=execution_of(call, **options))
     return carry_out(call, resume, request, wait=wait, quiet=quiet)
 
 
@@ -394,3 +351,75 @@ def abandon_command(call: Call, id: str, reason: str) -> Reply:
     lines += [f"Withdrew the gate {gate}" for gate in done["gates"]]
     lines += [f"Kept the worktree {safe(path)}" for path in done["worktrees"]]
     return Reply(data, lines, next=[f"holdfast plan show {state['id']}"])
+
+
+APPROVED = "approved"
+
+
+@click.command()
+@click.argument("paths", nargs=-1, metavar="[PATH...]")
+@click.option("-y", "--yes", is_flag=True, help="Run without asking for clearance.")
+@click.option("--validate-only", is_flag=True, help="Check the plans; run nothing.")
+@begin_options
+@run_options
+@verb
+def takeoff_command(
+    call: Call,
+    paths: tuple[str, ...],
+    yes: bool,
+    validate_only: bool,
+    skip_validation: bool,
+    **options: Any,
+) -> Reply:
+    """Run plans, as `plan run` does. For users of autopilot.
+
+    Without a PATH it takes .autopilot/phases/*/ROUTE.md. It shows what it would run and waits for your
+    clearance, unless you give -y. --reset-alerts works without any plan, too.
+    """
+    if options["reset_alerts"] and not options["dry_run"]:
+        cleared = clear_alerts(call)
+        options["reset_alerts"] = False
+        if not has_plans(call.workspace, paths):
+            return reply_cleared(cleared)
+    skips = skip_validation and not validate_only
+    plans = check_plans(call.workspace, paths, call.folder, warn, skip_validation=skips)
+    if validate_only:
+        return Reply({"plans": [plan["id"] for plan in plans], "valid": True}, ["Cleared."])
+    if not yes and not options["dry_run"]:
+        _ask_for_clearance(call, plans)
+    return run_plans(call, plans, **options)
+
+
+def _ask_for_clearance(call: Call, plans: Sequence[Plan]) -> None:
+    if call.as_json or not is_person_here():
+        raise Waiting(
+            "There is no person at a terminal to give clearance.", hint="Give it with -y."
+        )
+    for line in reply_order(plans).lines:
+        echo(line, error=True)
+    echo(style(f"Reply '{APPROVED}' to commence takeoff.", bold=True), error=True)
+    if sys.stdin.readline().strip().casefold() != APPROVED:
+        raise Declined("No clearance was given; nothing was run.")
+
+
+@click.command()
+@click.argument("id", required=False, default="", metavar="[RUN]")
+@run_options
+@verb
+def cockpit_command(call: Call, id: str, **options: Any) -> Reply:
+    """Continue a run, as `plan resume` does. For users of autopilot.
+
+    While the run is executed by another process, show where it is and start no second one.
+    --reset-alerts clears the acknowledgments in both cases, and when there is no run, too.
+    """
+    if options["reset_alerts"]:
+        cleared = clear_alerts(call)
+        options["reset_alerts"] = False
+        if not id and not any(runs.every(call.workspace)):
+            return reply_cleared(cleared)
+    state = runs.find_run(call.workspace, id)
+    runner = runs.runner_of(call.workspace, state)
+    if not runner:
+        return resume_run(call, id, **options)
+    data = {"run": state["id"], "ended": "", "runner": runner, **runs.count(state)}
+    return Reply(data, screen(state, now=call.now))

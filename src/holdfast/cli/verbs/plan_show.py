@@ -9,7 +9,7 @@ import click
 
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
-from holdfast.cli.plan_screen import screen, status_word, ways_on
+from holdfast.cli.plan_screen import screen, status_word
 from holdfast.cli.terminal import ago, one_line, safe, style, table
 from holdfast.kernel.errors import NotFound, Usage
 from holdfast.kernel.plain_file import read_plain
@@ -80,7 +80,7 @@ def _why(call: Call, state: RunState, runner: str) -> Iterator[str]:
 
 
 def _next(state: RunState, runner: str) -> list[str]:
-    return [] if runner or state["status"] in OVER else ways_on(state)
+    return [] if runner or state["status"] in OVER else runs.find_ways_on(state)
 
 
 def _tasks(state: RunState) -> Iterator[list[str]]:

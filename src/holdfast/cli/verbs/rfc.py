@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast.cli.frame import Call, Reply, warn, warn_of_views
+from holdfast.cli.frame import QUEUED, Call, Reply, warn, warn_of_views
 from holdfast.cli.parser import TEXT_OR_EMPTY, verb
 from holdfast.cli.terminal import ago, safe, style, table, text_from
 from holdfast.kernel.text import plural
@@ -50,7 +50,7 @@ def init_command(call: Call, id: str, title: str, strictness: str) -> Reply:
     lines = [f"{begun['folder']} is ready: discover, {strictness}."]
     lines += [f"Kept as it was: {name}" for name in begun["kept"]]
     if begun["outcome"]["queued"]:
-        lines = ["Queued in .holdfast/inbox: the journal cannot be written from here."]
+        lines = [QUEUED]
     return Reply({**begun}, lines, next=[f"holdfast rfc prompt discover {id}"])
 
 
@@ -68,7 +68,7 @@ def close_command(call: Call, id: str, reopen: bool) -> Reply:
     line = f"{found} is {'open' if reopen else 'closed'}."
     undo = "" if reopen else " --reopen"
     if outcome["queued"]:
-        line = "Queued in .holdfast/inbox: the journal cannot be written from here."
+        line = QUEUED
     data = {"id": found, "closed": not reopen, "outcome": outcome}
     return Reply(data, [line], next=[f"holdfast rfc close {found}{undo}"])
 
@@ -118,7 +118,7 @@ def _waits_for(row: RfcRow) -> str:
 def show_command(call: Call, id: str | None) -> Reply:
     """Show the phase of an RFC and its checkpoint, with the edits that people made in the files."""
     found = show(call.workspace, id or "")
-    warn_all(found["problems"])
+    warn(*found["problems"])
     lines = list(table(_facts(found, call.now)))
     # The table says what Meta says.
     _, rule, groups = found["checkpoint"].partition("\n---\n")
@@ -190,11 +190,6 @@ def answers_from(source: str, *, lenient: bool) -> Answers:
     return Answers(text=text, source=name, lenient=lenient)
 
 
-def warn_all(warnings: list[str]) -> None:
-    for warning in warnings:
-        warn(warning)
-
-
 def describe(written: WriteResult, *, dry_run: bool) -> list[str]:
     """What was written, for people. Prints the warnings."""
     outcome = written["outcome"]
@@ -205,7 +200,7 @@ def describe(written: WriteResult, *, dry_run: bool) -> list[str]:
                 "Queued in .holdfast/inbox: the journal cannot be written from here. The next process",
                 "that can takes it in; until then `git clean -fdx` would remove it.",
             ]
-    warn_all(written["warnings"])
+    warn(*written["warnings"])
     word = "Would write" if dry_run else "Wrote"
     room = f"{written['lines']} of {MOST_LINES} lines"
     lines = [f"{word} {safe(written['id'])} checkpoint version {written['version']}: {room}."]
@@ -321,7 +316,7 @@ def transition_command(
         accept_versions=accept_versions,
     )
     done = transition(context_of(call), request)
-    warn_all(done["warnings"])
+    warn(*done["warnings"])
     if done["outcome"] is not None and done["written"] is None:
         warn_of_views(done["outcome"])
     lines = _lines(done, dry_run=dry_run)
@@ -332,7 +327,7 @@ def _lines(done: TransitionResult, *, dry_run: bool) -> list[str]:
     advice = done["advice"]
     moved = f"{advice['source']} to {advice['target']}"
     if done["outcome"] is not None and done["outcome"]["queued"]:
-        return ["Queued in .holdfast/inbox: the journal cannot be written from here."]
+        return [QUEUED]
     head = f"{done['id']} {'would go' if dry_run else 'went'} from {moved}."
     if done["repeated"]:
         what = "nothing changed" if done["written"] is None else "what it owed is written now"
@@ -369,5 +364,5 @@ def bootstrap_command(call: Call, id: str | None) -> Reply:
     summary after a Gate-B failure, the references of the phase, and the questions to re-orient.
     """
     found = bootstrap(call.workspace, id or "")
-    warn_all(found["warnings"])
+    warn(*found["warnings"])
     return Reply({**found}, safe(found["text"]).rstrip("\n").split("\n"))

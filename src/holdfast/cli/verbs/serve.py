@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,7 +11,7 @@ from holdfast.cli.frame import Call, Reply, print_json, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import safe
 from holdfast.gates import person
-from holdfast.kernel.errors import HoldfastError, NotFound, Usage
+from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.kernel.text import plural
 from holdfast.kernel.workspace import discover
 from holdfast.maintenance import registry
@@ -29,7 +30,6 @@ from holdfast.web.service import (
 )
 from holdfast.web.service import stop as stop_service
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
     from holdfast.web.urls import Address
@@ -197,13 +197,6 @@ def _where(address: Address) -> dict[str, str | int]:
 def _workspaces(call: Call, folders: tuple[str, ...]) -> list[Workspace]:
     if folders:
         return [discover(folder) for folder in folders]
-    here = None
-    try:
-        here = call.workspace
-    except NotFound as error:
-        if error.kind != "no_workspace":
-            raise
-    found, left_out = registry.workspaces(here)
-    for problem in left_out:
-        warn(problem)
+    found, left_out = registry.workspaces(call.workspace_if_any)
+    warn(*left_out)
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,7 +18,6 @@ from holdfast.git.restore import restore as restore_work_tree
 from holdfast.kernel.text import plural
 from holdfast.maintenance.backup import create_snapshot
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -45,8 +45,7 @@ def create(call: Call) -> Reply:
         call.workspace, actor=call.actor, now=call.now, unattended=unattended
     )
     _warn_of_skipped(made)
-    for problem in problems:
-        warn(problem)
+    warn(*problems)
     word = "Nothing changed since" if made["duplicate"] else "Snapshot"
     return Reply({**made}, [f"{word} {made['id'][:12]}"], next=["holdfast snapshot list"])
 
@@ -75,7 +74,7 @@ def push(call: Call, remote: str, everything: bool, dry_run: bool) -> Reply:
     remotes.refuse_unshared(done)
     for problem in problems:
         warn(f"Pushed, and not written down: {problem}")
-    lines = [_shared(one) for one in done["snapshots"]]
+    lines = [_shared_line(one) for one in done["snapshots"]]
     lines.append(f"{'Would send' if dry_run else 'On'} {safe(done['remote'])}")
     there = [f"holdfast snapshot fetch {done['remote']}  # on the other machine"]
     return Reply({**done}, lines, next=[] if dry_run else there)
@@ -94,14 +93,14 @@ def fetch(call: Call, remote: str, dry_run: bool) -> Reply:
         if one["reason"]:
             warn(f"{one['id'][:12]} {one['status']}: {one['reason']}.")
     fresh = [one for one in done["snapshots"] if one["status"] != "there"]
-    lines = [_shared(one) for one in fresh]
+    lines = [_shared_line(one) for one in fresh]
     if not lines:
         lines = [f"Nothing new on {safe(done['remote'])}."]
     got = [one for one in fresh if one["status"] == "fetched"]
     return Reply({**done}, lines, next=["holdfast snapshot list"] if got else [])
 
 
-def _shared(one: Shared) -> str:
+def _shared_line(one: Shared) -> str:
     place = f"{one['worktree']} of machine {one['machine'][:8]}"
     return f"  {style(one['id'][:12], 'yellow')}  {one['status']:12}{safe(place)}"
 
@@ -137,7 +136,11 @@ def listing(call: Call, everywhere: bool) -> Reply:
 def show(call: Call, id: str) -> Reply:
     """Show what a snapshot holds, and what has changed since."""
     shown = snapshot.show(call.workspace.root, id)
-    lines = [f"Snapshot {shown['snapshot']['id']} at {shown['snapshot']['at']}", "", _holds(shown)]
+    lines = [
+        f"Snapshot {shown['snapshot']['id']} at {shown['snapshot']['at']}",
+        "",
+        _count_line(shown),
+    ]
     lines += _changes(shown["changes"]) or ["  none"]
     lines += ["", "Since then:", *(_changes(shown["present"]) or ["  nothing changed"])]
     return Reply({**shown}, lines, pages=True)
@@ -167,7 +170,7 @@ def restore(call: Call, id: str, paths: tuple[str, ...], dry_run: bool) -> Reply
     return Reply({**done}, lines, next=undo)
 
 
-def _holds(shown: Shown) -> str:
+def _count_line(shown: Shown) -> str:
     """The count that `snapshot list` gives."""
     return f"{plural(len(shown['changes']), 'path')} differ from its commit:"
 

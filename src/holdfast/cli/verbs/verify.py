@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.terminal import ProgressLine, safe, style
-from holdfast.journal import chain
 from holdfast.kernel.text import plural
-from holdfast.maintenance.history import find_false_snapshots
+from holdfast.maintenance.history import verify
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.journal.chain import ChainReport
-    from holdfast.journal.mark import Marked
+    from holdfast.maintenance.history import Verification
 
 
 def answer(call: Call) -> Reply:
@@ -23,28 +21,15 @@ def answer(call: Call) -> Reply:
     were acknowledged are missing, such as after `journal.db-wal` was removed.
     """
     if not call.workspace.exists():
-        return Reply(
-            {"ok": True, "streams": [], "damage": [], "lost": []}, ["Nothing was written yet."]
-        )
-    journal = call.workspace.journal
+        found: Verification = {"ok": True, "streams": [], "damage": [], "lost": []}
+        return Reply({**found}, ["Nothing was written yet."])
     with ProgressLine("Checking hash chains", is_shown=not call.as_json) as progress:
-        findings: list[ChainReport] = []
-        count = len(journal.anchors())
-        for finding in chain.verify(journal):
-            findings.append(finding)
-            progress(len(findings), max(count, len(findings)))
-        damage = journal.damage()
-        damage += [
-            f"the snapshot of {stream} does not follow from its records"
-            for stream in find_false_snapshots(journal)
-        ]
-        lost = journal.lost()
-    ok = not damage and not lost and not any(finding["broken"] for finding in findings)
-    data = {"ok": ok, "streams": findings, "damage": damage, "lost": lost}
-    return Reply(data, _lines(findings, damage, lost), exit_code=0 if ok else 1)
+        found = verify(call.workspace.journal, progress)
+    return Reply({**found}, _lines(found), exit_code=0 if found["ok"] else 1)
 
 
-def _lines(findings: list[ChainReport], damage: list[str], lost: list[Marked]) -> Iterator[str]:
+def _lines(found: Verification) -> Iterator[str]:
+    findings, damage, lost = found["streams"], found["damage"], found["lost"]
     for problem in damage:
         yield style(f"damaged: {safe(problem)}", "red")
     for entry in lost:

@@ -19,10 +19,9 @@ from holdfast.gates.rules.content import DECISION, hint_for, inert, render
 from holdfast.gates.rules.gate import is_blocking, is_open, withdrawn_of
 from holdfast.gates.wait import list_gates, wait
 from holdfast.kernel.errors import HoldfastError, Usage
-from holdfast.mcp.call import ToolAnswer, ToolCall, folder_of, needed
+from holdfast.mcp.call import ToolAnswer, ToolCall, folder_of, require
 
 if TYPE_CHECKING:
-    from holdfast.gates.rules.content import Content
     from holdfast.gates.rules.gate import GateState
 
 
@@ -42,7 +41,7 @@ def question_for(context: Context, gate: str | None, ask: bool) -> Elicit[Any] |
                 call.workspace, lookup.find_gate(call.workspace, gate), now=call.now
             )
             call.refuse_stopped()
-            message = call.redactor().text(shown(state))
+            message = call.redactor().text(question_text(state))
     except HoldfastError:
         return Unasked()  # the tool reports the error
     if not is_open(state):
@@ -61,7 +60,7 @@ def can_ask(context: Context) -> bool:
     return offered is not None and (offered.form is not None or offered.url is None)
 
 
-def shown(state: GateState) -> str:
+def question_text(state: GateState) -> str:
     """The text that the person sees. It holds nothing that changes between two calls."""
     content, asked = state["content"], state["asked"]
     assert content is not None
@@ -121,7 +120,18 @@ def gate_open(
 ) -> ToolAnswer:
     """Ask a person. Only what you cannot do or judge: what has a command or an API is yours to do,
     and is refused here."""
-    content = _content(kind, title, items, url, context, options, why, cause, checklist)
+    require(title, "title")
+    if kind == "decide":
+        chosen: Any = options or []
+        content = contents.decision(title, chosen, context=context or "")
+    elif kind == "verify":
+        if not items:
+            raise Usage("items is missing.", hint="What should the person look at?")
+        content = contents.verify(title, items, url=url or "")
+    else:
+        content = contents.action(
+            title, items or [], why=why or "", cause=cause or "", checklist=checklist or {}
+        )
     request = AskRequest(
         content=content,
         name=name or "",
@@ -150,29 +160,6 @@ def _context(call: ToolCall) -> GateContext:
     return GateContext(call.workspace, call.actor, call.now)
 
 
-def _content(
-    kind: str,
-    title: str,
-    items: list[str] | None,
-    url: str | None,
-    context: str | None,
-    options: list[OptionArgument] | None,
-    why: str | None,
-    cause: str | None,
-    checklist: dict[str, bool] | None,
-) -> Content:
-    needed(title, "title")
-    if kind == "decide":
-        chosen: Any = options or []
-        return contents.decision(title, chosen, context=context or "")
-    if kind == "verify":
-        if not items:
-            raise Usage("items is missing.", hint="What should the person look at?")
-        return contents.verify(title, items, url=url or "")
-    given = {"why": why or "", "cause": cause or "", "checklist": checklist or {}}
-    return contents.action(title, items or [], **given)  # type: ignore[arg-type]
-
-
 def gate_status(
     call: ToolCall,
     said: Annotated[ElicitationResult[BaseModel], Resolve(question_for)],
@@ -185,9 +172,9 @@ def gate_status(
     """What a person answered: yes, no (with their words) or waiting. Do not act on a gate that waits; look
     again later. You cannot answer it."""
     if not gate:
-        return _listed(call)
+        return _list_open(call)
     id = lookup.find_gate(call.workspace, gate)
-    notes = _taken(call, id, said) if ask else []
+    notes = _take_answer(call, id, said) if ask else []
     (state,) = wait(call.workspace, [id], seconds=0)
     given, known = state["answer"], withdrawn_of(state)
     if known is not None:
@@ -202,7 +189,7 @@ def gate_status(
     return ToolAnswer([*notes, line], {**state, "status": given["verdict"]})
 
 
-def _taken(call: ToolCall, id: str, said: ElicitationResult[BaseModel]) -> list[str]:
+def _take_answer(call: ToolCall, id: str, said: ElicitationResult[BaseModel]) -> list[str]:
     """What came of asking in the client's dialogue."""
     if not isinstance(said, AcceptedElicitation):
         how = "declined" if said.action == "decline" else "closed"
@@ -213,7 +200,7 @@ def _taken(call: ToolCall, id: str, said: ElicitationResult[BaseModel]) -> list[
     state = lookup.read(call.workspace, id)
     try:
         person = by_elicitation(call.client, now=call.now)
-        request = AnswerRequest(gate=id, text=text, person=person, saw=shown(state))
+        request = AnswerRequest(gate=id, text=text, person=person, saw=question_text(state))
         answer(_context(call), request)
     except HoldfastError as refused:
         return [refused.message]
@@ -229,7 +216,7 @@ def _waiting(state: GateState) -> list[str]:
     return [f"It is collected for the end of the phase; go on with other work. {how}"]
 
 
-def _listed(call: ToolCall) -> ToolAnswer:
+def _list_open(call: ToolCall) -> ToolAnswer:
     call.refuse_stopped()
     found = list_gates(_context(call))
     lines = [

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from holdfast.mcp.call import ToolAnswer, ToolCall, needed
+from holdfast.mcp.call import QUEUED, ToolAnswer, ToolCall, require
 from holdfast.rfc.bootstrap import bootstrap
 from holdfast.rfc.reader import RfcContext
 from holdfast.rfc.rules.transitions import TRANSITIONS
@@ -38,17 +38,21 @@ def reason(
     """Keep the reasoning behind an RFC (.ohrfc, begun with `holdfast rfc init`) across phases: read the
     questions, write your answers, make the transition, read the bootstrap after a restart."""
     if do == "questions":
-        found = ask(call.workspace, needed(group, "group"), rfc or "")
+        found = ask(call.workspace, require(group, "group"), rfc or "")
         return ToolAnswer(found["prompt"].split("\n"), {**found})
     if do == "bootstrap":
         text = bootstrap(call.workspace, rfc or "")
-        return ToolAnswer([*call.stopped(), *_warnings(text["warnings"]), text["text"]], {**text})
+        return ToolAnswer(
+            [*call.stop_lines(), *_warnings(text["warnings"]), text["text"]], {**text}
+        )
     if do == "write":
-        given = Answers(text=needed(answers, "answers"))
-        return _write(call, WriteRequest(id=rfc or "", group=needed(group, "group"), answers=given))
+        given = Answers(text=require(answers, "answers"))
+        return _write(
+            call, WriteRequest(id=rfc or "", group=require(group, "group"), answers=given)
+        )
     request = TransitionRequest(
         id=rfc or "",
-        name=needed(transition, "transition"),
+        name=require(transition, "transition"),
         to=to or "",
         pressure=pressure,
         answers=None if answers is None else Answers(text=answers),
@@ -61,7 +65,7 @@ def _write(call: ToolCall, request: WriteRequest) -> ToolAnswer:
     call.refuse_stopped("What you wrote is saved.")
     outcome = done["outcome"]
     if outcome is not None and outcome["queued"]:
-        return ToolAnswer([_QUEUED], {"id": done["id"], "queued": outcome["queued"]})
+        return ToolAnswer([QUEUED], {"id": done["id"], "queued": outcome["queued"]})
     lines = [f"Wrote {done['id']} checkpoint version {done['version']}: {done['lines']} lines."]
     lines += [f"Left out to stay within the budget: {one}." for one in done["dropped"]]
     return ToolAnswer([*lines, *_warnings(done["warnings"])], {**done})
@@ -71,15 +75,12 @@ def _move(call: ToolCall, request: TransitionRequest) -> ToolAnswer:
     call.refuse_stopped()
     done = transition(_context(call), request)
     if done["outcome"] is not None and done["outcome"]["queued"]:
-        return ToolAnswer([_QUEUED], {"id": done["id"], "queued": done["outcome"]["queued"]})
+        return ToolAnswer([QUEUED], {"id": done["id"], "queued": done["outcome"]["queued"]})
     advice = done["advice"]
     lines = [f"{done['id']}: {advice['source']} to {advice['target']}."]
     lines += [f"Answers are owed first: write {done['owed']}."] if done["owed"] else []
     lines += [f"Restart the context: {'yes' if advice['restart'] else 'no'} ({advice['why']})."]
     return ToolAnswer([*lines, *_warnings(done["warnings"])], {**done})
-
-
-_QUEUED = "Queued in .holdfast/inbox: the journal cannot be written from here."
 
 
 def _context(call: ToolCall) -> RfcContext:

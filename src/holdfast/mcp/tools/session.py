@@ -74,7 +74,7 @@ def checkpoint(
     workspace = call.workspace_for(capture.checkpoint)
     result = capture.checkpoint(workspace, request, actor=call.actor, now=call.now)
     data: dict[str, Any] = {name: value for name, value in result.items() if name != "lines"}
-    lines = [*call.stopped(), result["report"], NO_COMMIT]
+    lines = [*call.stop_lines(), result["report"], NO_COMMIT]
     lines += [step["message"] for step in result["steps"] if _matters(step)]
     lines += [f"warning: {one}" for one in result["warnings"] if one not in lines]
     return ToolAnswer([*lines, "Continuation prompt:", result["prompt"]], data)
@@ -117,5 +117,5 @@ def resume(
     )
     if not accept_foreign:
         resuming.refuse_foreign(found)
-    lines = [*call.stopped(), *resuming.verdict_above(found), found["pack"]]
+    lines = [*call.stop_lines(), *resuming.verdict_above(found), found["pack"]]
     return ToolAnswer(lines, {**found})

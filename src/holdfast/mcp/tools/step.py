@@ -20,7 +20,7 @@ from holdfast.loop.commands import (
 from holdfast.loop.rules import orchestrator
 from holdfast.loop.rules.checkpoint import current_step, step_named
 from holdfast.loop.track import Track, chosen, find_next_task
-from holdfast.mcp.call import ToolAnswer, ToolCall, needed
+from holdfast.mcp.call import QUEUED, ToolAnswer, ToolCall, require
 
 if TYPE_CHECKING:
     from holdfast.loop.rules.model import LoopState
@@ -60,11 +60,11 @@ def step(
         state = meant.read()
         return _standing(meant, state, name or current_step(state), {}, [])
     if do == "start":
-        result = commands.start(meant, StartRequest(step=needed(name, "step")))
+        result = commands.start(meant, StartRequest(step=require(name, "step")))
     elif do == "advance":
         result = commands.advance(meant, AdvanceRequest())
     elif do == "task_done":
-        done = needed(task, "task")
+        done = require(task, "task")
         request = TaskRequest(task=done, step=name, commit=commit, message=message, next=next)
         result = commands.complete_task(meant, request)
     elif do == "progress":
@@ -78,16 +78,15 @@ def step(
         )
     else:
         report = commands.fail_step if do == "fail" else commands.block_step
-        result = report(meant, StopRequest(step=name, reason=needed(reason, "reason")))
+        result = report(meant, StopRequest(step=name, reason=require(reason, "reason")))
     return _done(meant, result, name)
 
 
 def _done(track: Track, done: TrackResult, name: str) -> ToolAnswer:
     warnings = [f"warning: {one}" for one in done.warnings]
     if done.outcome["queued"]:
-        line = "Queued in .holdfast/inbox: the journal cannot be written from here."
         data = {"track": track.place.track, "queued": done.outcome["queued"]}
-        return ToolAnswer([line, *warnings], data)
+        return ToolAnswer([QUEUED, *warnings], data)
     state = done.state
     again = done.outcome["duplicate"] or not done.outcome["records"]
     more = {"version": done.outcome["version"], "duplicate": again, "queued": ""}
