@@ -87,20 +87,20 @@ MOST_RUNS = 40
 _MINUTES = re.compile(r"\b(\d{3,12}) min\b")
 
 
-def cards(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Iterator[Card]:
+def list_cards(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Iterator[Card]:
     """All cards of a workspace, one kind after the other."""
     branches = Branches()
-    for source in (agents, work_sessions, tracks, runs):
+    for source in (list_agents, list_sessions, list_tracks, list_runs):
         for card in source(place, now, meter):
             card["branch"] = branches.of(card["worktree"]) or card["branch"]
             yield card
 
 
-def agents(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Iterator[Card]:
+def list_agents(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Iterator[Card]:
     workspace = place.workspace
     # Lives are judged by the clock that all machines agree on, and told by the one of this page.
     agreed = server_time.now(workspace) if workspace.url else now
-    for epic in epics(workspace):
+    for epic in list_epics(workspace):
         for entry in roster.listing(epic, agreed):
             here = entry["here"]
             spent = meter.figures(place.root, transcript=entry["transcript"] if here else "")
@@ -125,7 +125,7 @@ def agents(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Iterator[C
             }
 
 
-def epics(workspace: Workspace) -> list[Epic]:
+def list_epics(workspace: Workspace) -> list[Epic]:
     """The epic of the settings, and every other epic that has agents in the journal."""
     first = find(workspace)
     heads = workspace.journal.heads("agent:") if workspace.exists() else []
@@ -163,7 +163,7 @@ def _choices(entry: AgentEntry) -> list[str]:
     return [each for each in commands if each.split()[2] not in ("defer", "absorb")]
 
 
-def work_sessions(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Iterator[Card]:
+def list_sessions(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Iterator[Card]:
     workspace = place.workspace
     for state in sessions.latest(workspace):
         last, progress = state["last"], state["progress"]
@@ -197,7 +197,7 @@ def _issue(state: SessionState) -> str:
     return " · ".join(one for one in (issue, progress["title"]) if one)
 
 
-def tracks(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Iterator[Card]:
+def list_tracks(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Iterator[Card]:
     workspace = place.workspace
     if not workspace.exists():
         return
@@ -246,7 +246,7 @@ def word_of_track(state: LoopState) -> str:
     return "failed" if why_paused(state) else current_step(state).replace("_", " ").lower()
 
 
-def runs(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Iterator[Card]:
+def list_runs(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Iterator[Card]:
     """The newest runs of plans. A run that waits for a gate is quiet: the gate itself needs the
     person."""
     workspace = place.workspace

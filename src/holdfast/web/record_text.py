@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import quote
 
 from holdfast.kernel.plain_file import open_plain
-from holdfast.maintenance.record_text import describe, describe_all, tone, word_of
+from holdfast.maintenance.record_text import describe, describe_all, tone_of, word_of
 
 if TYPE_CHECKING:
     from holdfast.journal.interface import Record
@@ -63,7 +63,7 @@ def show_record(key: str, record: Record, text: str = "") -> RecordLine:
         "kind": record["kind"],
         "word": word_of(record),
         "what": text or describe(record),
-        "tone": tone(record),
+        "tone": tone_of(record),
         "href": link_to(key, record["stream"]),
     }
 

@@ -78,7 +78,7 @@ class ServedWorkspace:
             newest = workspace.journal.latest(limit=1) if workspace.exists() else []
         except (HoldfastError, OSError) as error:
             self.is_away = True
-            raise away(error) from error
+            raise as_away(error) from error
         self.is_away = False
         return newest[0]["seq"] if newest else 0
 
@@ -135,7 +135,7 @@ def is_away(error: HoldfastError) -> bool:
     return isinstance(error, StoreAway) or error.kind in ("journal_damaged", "journal_error")
 
 
-def away(error: HoldfastError | OSError) -> StoreAway:
+def as_away(error: HoldfastError | OSError) -> StoreAway:
     """The error for a journal that cannot be read: 503, and the page tries again."""
     if isinstance(error, StoreAway):
         return error

@@ -19,7 +19,7 @@ from holdfast.kernel.workspace import worktrees
 from holdfast.maintenance import purge
 from holdfast.maintenance.backup import describe, salvage
 from holdfast.maintenance.checks import Check, accept, fail, warn, who_can_open
-from holdfast.maintenance.gc import leftovers
+from holdfast.maintenance.gc import list_leftovers
 from holdfast.remote import facts
 from holdfast.remote.identity import name_of
 from holdfast.remote.move import astray, join_hint, list_alike, server_of
@@ -70,17 +70,17 @@ def check_records(workspace: Workspace, now: int, *, fix: bool) -> list[Check]:
     """Whether the journal opens and its records are whole, up to the first problem. `fix` makes a new
     journal of what can be read of a damaged one."""
     checks = []
-    for check in (_journal_opens, _integrity, _chains):
-        result = _guarded(check, workspace)
+    for check in (_check_opening, _check_integrity, _check_chains):
+        result = _run_check(check, workspace)
         if fix and result["fix"] == SALVAGE:
-            result = _salvaged(workspace, now)
+            result = _salvage(workspace, now)
         checks.append(result)
         if result["status"] == "problem":
             break
     return checks
 
 
-def _guarded(check: Callable[[Workspace], Check], workspace: Workspace) -> Check:
+def _run_check(check: Callable[[Workspace], Check], workspace: Workspace) -> Check:
     try:
         return check(workspace)
     except HoldfastError as error:
@@ -95,11 +95,11 @@ def _guarded(check: Callable[[Workspace], Check], workspace: Workspace) -> Check
         )
 
 
-def _journal_opens(workspace: Workspace) -> Check:
+def _check_opening(workspace: Workspace) -> Check:
     return accept("journal", workspace.journal.place)
 
 
-def _salvaged(workspace: Workspace, now: int) -> Check:
+def _salvage(workspace: Workspace, now: int) -> Check:
     """Make a new journal of what can be read of the damaged one."""
     done = salvage(workspace, actor="holdfast", now=now)
     return {
@@ -112,7 +112,7 @@ def _salvaged(workspace: Workspace, now: int) -> Check:
     }
 
 
-def _integrity(workspace: Workspace) -> Check:
+def _check_integrity(workspace: Workspace) -> Check:
     problems = workspace.journal.damage()
     if problems:
         return fail(
@@ -126,7 +126,7 @@ def _integrity(workspace: Workspace) -> Check:
     return accept("integrity", "SQLite finds the file whole")
 
 
-def _chains(workspace: Workspace) -> Check:
+def _check_chains(workspace: Workspace) -> Check:
     findings = list(chain.verify(workspace.journal))
     broken = [finding for finding in findings if finding["broken"]]
     if broken:
@@ -165,7 +165,7 @@ def check_writable(workspace: Workspace) -> Check:
 
 
 def check_purge(workspace: Workspace, now: int, fix: bool) -> Check:
-    if purge.pending(workspace) is None:
+    if purge.read_intent(workspace) is None:
         return accept("purge", "No purge was interrupted")
     why = "The text that it was to erase is not gone yet."
     if fix:
@@ -300,7 +300,7 @@ def check_spool(workspace: Workspace, now: int) -> Check:
 
 
 def check_leftovers(workspace: Workspace, now: int, fix: bool) -> Check:
-    found = leftovers(workspace, now) + _unfinished(workspace, now)
+    found = list_leftovers(workspace, now) + _list_unfinished(workspace, now)
     if found and fix:
         for path in found:
             os.unlink(path)
@@ -315,7 +315,7 @@ def check_leftovers(workspace: Workspace, now: int, fix: bool) -> Check:
     return accept("leftovers", "No leftovers of interrupted writes")
 
 
-def _unfinished(workspace: Workspace, now: int) -> list[str]:
+def _list_unfinished(workspace: Workspace, now: int) -> list[str]:
     found = []
     for folder in (workspace.home, os.path.join(workspace.tool_folder, "inbox")):
         for name in os.listdir(folder) if os.path.isdir(folder) else []:
@@ -328,7 +328,7 @@ def _unfinished(workspace: Workspace, now: int) -> list[str]:
 
 def check_lock(workspace: Workspace) -> Check:
     """The lock. It ends with its process, so a held lock means a process that works or hangs."""
-    holder = _lock_holder(os.path.join(workspace.home, lock.FILE))
+    holder = _find_lock_holder(os.path.join(workspace.home, lock.FILE))
     if holder:
         return warn(
             "lock",
@@ -339,7 +339,7 @@ def check_lock(workspace: Workspace) -> Check:
     return accept("lock", "No process holds the lock")
 
 
-def _lock_holder(path: str) -> int:
+def _find_lock_holder(path: str) -> int:
     try:
         inode = f":{os.stat(path).st_ino} "
         with open("/proc/locks", encoding="ascii") as file:

@@ -18,7 +18,7 @@ from holdfast.kernel.state import load
 from holdfast.maintenance import status
 from holdfast.session import quotas, usage_limits
 from holdfast.session.client_questions import list_waiting
-from holdfast.web.cards import DONE, NEEDS, QUIET, RUNNING, cards
+from holdfast.web.cards import DONE, NEEDS, QUIET, RUNNING, list_cards
 
 if TYPE_CHECKING:
     from holdfast.budgets.rules.ledger import BudgetState
@@ -92,10 +92,10 @@ def _place(place: ServedWorkspace, page: PageContext) -> dict[str, Any]:
         put_back(workspace, now=now)
         held = latch.read(workspace)
         found["stopped"] = {**held} if held else None
-        found["cards"] = list(cards(place, now, page.meter))
+        found["cards"] = list(list_cards(place, now, page.meter))
         found["notices"] = [
             {"workspace": place.key, **one}
-            for one in status.attention(workspace)
+            for one in status.list_attention(workspace)
             if not one["next"].startswith(TOLD_APART)
         ]
         found["clients"] = [

@@ -20,7 +20,9 @@ _RANK = {word: rank for rank, word in enumerate(LOUDEST)}
 
 def gather(page: PageContext) -> dict[str, Any]:
     agents: list[Card] = []
-    away = page.read_all(lambda place: agents.extend(cards.agents(place, page.now, page.meter)))
+    away = page.read_all(
+        lambda place: agents.extend(cards.list_agents(place, page.now, page.meter))
+    )
     counts = {word: sum(one["word"] == word for one in agents) for word in LOUDEST}
     wanted = page.words.get("q", "").casefold().split()
     verdict = page.words.get("verdict", "")

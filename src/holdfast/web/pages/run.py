@@ -77,7 +77,7 @@ def gather(page: PageContext) -> dict[str, Any]:
         "more_plans": max(0, len(plans) - MOST_PLANS),
         "chosen": chosen and {**_tasks(state, chosen), "state": states[chosen]},
         "log": _log(kept, state["plans"][chosen], page.words["task"]) if chosen else None,
-        "work": figures.bars(_work(state)[-MOST_BARS:], page.now),
+        "work": figures.draw_bars(_work(state)[-MOST_BARS:], page.now),
         "refused": state["refused"] + len(workspace.journal.refusals(f"run:{state['id']}")),
         "next": "" if runner or state["status"] in OVER else runs.resume_command(state),
         "timeline": show_records(place, rules.stream_of(state["id"]), page.number("before")),

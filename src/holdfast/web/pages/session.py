@@ -56,7 +56,7 @@ def gather(page: PageContext) -> dict[str, Any]:
         "name": _name(state),
         "story": _story(state),
         "spent": page.meter.figures(place.root, session=state["session"])._asdict(),
-        "work": figures.bars(_work(recent, state), page.now),
+        "work": figures.draw_bars(_work(recent, state), page.now),
         "handoff": _handoff(workspace, state, page.now),
         **_course(view),
         "is_reading": False,
@@ -99,7 +99,7 @@ def _unrecorded(
 
 def _course(view: SessionView | None) -> dict[str, Any]:
     """The chart, or why there is none; neither while the transcript is being read."""
-    course = figures.course(view.moments, view.messages) if view else None
+    course = figures.draw_course(view.moments, view.messages) if view else None
     return {"course": course, "unread": view.problem if view else ""}
 
 
