@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pwd
 import tempfile
@@ -58,6 +59,6 @@ def _can_write(path: str) -> bool:
     try:
         # Some sandboxes refuse a write that `os.access` allows.
         tempfile.TemporaryFile(dir=path).close()
-    except OSError:
-        return False
+    except OSError as error:
+        return error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS)
     return True

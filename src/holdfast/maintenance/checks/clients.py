@@ -76,17 +76,18 @@ def _check_launcher(fix: bool) -> list[Check]:
 
 def _check_settings(workspace: Workspace, fix: bool) -> Check:
     """Whether the hooks in the clients' settings are those of this holdfast."""
-    wrong = [one for one in conditions(workspace, server()) if one["problem"]]
-    fixed = ""
+    found, fixed = conditions(workspace, server()), ""
+    wrong = [one for one in found if one["problem"]]
     if wrong and fix:
         try:
             install(workspace, [one["client"] for one in wrong], server())
             fixed = f"written anew for {', '.join(one['client'] for one in wrong)}"
+            found = conditions(workspace, server())
+            wrong = [one for one in found if one["problem"]]
         except HoldfastError as error:
             wrong[0]["problem"], wrong[0]["why"] = error.message, ""
-    installed = conditions(workspace, server())
-    if not wrong or (fixed and not any(one["problem"] for one in installed)):
-        names = ", ".join(one["client"] for one in installed)
+    if not wrong:
+        names = ", ".join(one["client"] for one in found)
         what = (
             f"This holdfast is in the settings of {names}" if names else "No client calls holdfast"
         )
