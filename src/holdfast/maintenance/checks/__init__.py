@@ -33,7 +33,7 @@ def fail(id: str, what: str, *, why: str, fix: str = "") -> Check:
     return {"id": id, "status": "problem", "what": what, "why": why, "fix": fix, "fixed": ""}
 
 
-def who_can_open(path: str) -> str:
+def explain_read_only(path: str) -> str:
     """Who must change what, so that this process can write a file or folder; empty if it can. What does not
     exist yet is made in the nearest folder that does."""
     while not os.path.exists(path):
@@ -50,7 +50,10 @@ def who_can_open(path: str) -> str:
         name = pwd.getpwuid(owner).pw_name
     except KeyError:
         name = str(owner)
-    return f"The user {name}, who owns {path}, makes it writable for this user."
+    return (
+        f"The user {name}, who owns {path}, makes it writable for this user, or allows it in the sandbox "
+        "around this process."
+    )
 
 
 def _can_write(path: str) -> bool:

@@ -18,7 +18,7 @@ from holdfast.kernel.views import quarantine
 from holdfast.kernel.workspace import worktrees
 from holdfast.maintenance import purge
 from holdfast.maintenance.backup import describe, salvage
-from holdfast.maintenance.checks import Check, accept, fail, warn, who_can_open
+from holdfast.maintenance.checks import Check, accept, explain_read_only, fail, warn
 from holdfast.maintenance.gc import list_leftovers
 from holdfast.remote import facts
 from holdfast.remote.identity import name_of
@@ -147,11 +147,11 @@ def check_writable(workspace: Workspace) -> Check:
     else:
         place = workspace.journal_path
         files = (workspace.home, place, f"{place}-wal", os.path.join(workspace.home, lock.FILE))
-        who = next(filter(None, map(who_can_open, files)), "")
+        who = next(filter(None, map(explain_read_only, files)), "")
     if not who:
         return accept("writable", "Records can be written")
     inbox = os.path.join(workspace.tool_folder, "inbox")
-    if who_can_open(inbox):
+    if explain_read_only(inbox):
         why = (
             f"Nothing is recorded, and nothing can wait in {inbox}. Commands that write end with exit "
             "code 75. Hooks let their client go on, and what they would record is lost."
