@@ -45,7 +45,7 @@ def examine(workspace: Workspace, now: int, *, fix: bool = False) -> list[Check]
     records = journal.check_records(workspace, now, fix=fix) if workspace.exists() else []
     checks = [*of_file, settings, strange, *records]
     is_readable = not records or records[-1]["status"] != "problem"
-    if is_readable:
+    if is_readable or not workspace.url:
         checks.append(journal.check_writable(workspace))
     if records and is_readable:
         checks += [

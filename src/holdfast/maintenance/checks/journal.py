@@ -149,7 +149,7 @@ def check_writable(workspace: Workspace) -> Check:
         files = (workspace.home, place, f"{place}-wal", os.path.join(workspace.home, lock.FILE))
         who = next(filter(None, map(explain_read_only, files)), "")
     if not who:
-        return accept("writable", "Records can be written")
+        return accept("writable", "This user can write the journal")
     inbox = os.path.join(workspace.tool_folder, "inbox")
     if explain_read_only(inbox):
         why = (
