@@ -33,10 +33,6 @@ if TYPE_CHECKING:
 UNFINISHED_AGE = clock.HOUR
 # What `--fix` does about a damaged file: no copy is needed, and the damaged file is kept.
 SALVAGE = "holdfast doctor --fix"
-GRANT = (
-    "The administrator of the database lets this role append: `holdfast admin grant ROLE` prints the "
-    "statements. If the server is a copy that follows another, HOLDFAST_URL must name that one."
-)
 
 
 def check_sqlite() -> Check:
@@ -142,14 +138,14 @@ def _check_chains(workspace: Workspace) -> Check:
 
 def check_writable(workspace: Workspace) -> Check:
     """Whether this process can add records. If not, what becomes of them, and who must change what."""
+    fine = accept("writable", "This user can write the journal")
     if workspace.url:
-        place, who = workspace.journal.place, GRANT if workspace.journal.read_only else ""
-    else:
-        place = workspace.journal_path
-        files = (workspace.home, place, f"{place}-wal", os.path.join(workspace.home, lock.FILE))
-        who = next(filter(None, map(explain_read_only, files)), "")
-    if not who:
-        return accept("writable", "This user can write the journal")
+        return _fail_reader(workspace) if workspace.journal.read_only else fine
+    place = workspace.journal_path
+    files = (workspace.home, place, f"{place}-wal", os.path.join(workspace.home, lock.FILE))
+    fix = next(filter(None, map(explain_read_only, files)), "")
+    if not fix:
+        return fine
     inbox = os.path.join(workspace.tool_folder, "inbox")
     if explain_read_only(inbox):
         why = (
@@ -161,7 +157,18 @@ def check_writable(workspace: Workspace) -> Check:
             f"Nothing is recorded. Notes and the checkpoints of hooks wait in {inbox}, and the next command "
             "that can write records them. Others, such as `holdfast agent start`, end with exit code 75."
         )
-    return fail("writable", f"{place} is read-only here.", why=why, fix=who)
+    return fail("writable", f"{place} is read-only here.", why=why, fix=fix)
+
+
+def _fail_reader(workspace: Workspace) -> Check:
+    return fail(
+        "writable",
+        f"{workspace.journal.place} is read-only here.",
+        why="Commands that write are refused with exit code 4, and record nothing. What hooks record waits "
+        "on this machine for the server.",
+        fix="The administrator of the database lets this role append: `holdfast admin grant ROLE` prints "
+        "the statements. If the server is a copy that follows another, HOLDFAST_URL must name that one.",
+    )
 
 
 def check_purge(workspace: Workspace, now: int, fix: bool) -> Check:
