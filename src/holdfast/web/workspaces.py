@@ -82,12 +82,6 @@ class ServedWorkspace:
         self.is_away = False
         return newest[0]["seq"] if newest else 0
 
-    def position(self) -> int | str:
-        try:
-            return self.look()
-        except StoreAway:
-            return AWAY
-
     def close(self) -> None:
         if self._workspace is not None:
             self._workspace.close()
@@ -186,7 +180,14 @@ class Site:
         return self._places[key]
 
     def positions(self) -> dict[str, int | str]:
-        return {place.key: place.position() for place in self}
+        """The newest record of each workspace, or that it is away."""
+        found: dict[str, int | str] = {}
+        for place in self:
+            try:
+                found[place.key] = place.look()
+            except StoreAway:
+                found[place.key] = AWAY
+        return found
 
     def close(self) -> None:
         for place in self:

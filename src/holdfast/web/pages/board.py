@@ -116,8 +116,8 @@ def _place(place: ServedWorkspace, page: PageContext) -> dict[str, Any]:
         if workspace.exists():
             found["gates"], found["collected"] = list_gates(place, now)
             found["alerts"] = [
-                {**alert, **_wrong_ceiling(alert, page.words)}
-                for alert in _alerts(place, workspace)
+                {"workspace": place.key, **alert, **_wrong_ceiling(place.key, alert, page.words)}
+                for alert in list_alerts(workspace)
             ]
         if not (found["cards"] or found["gates"] or found["alerts"]):
             found["is_new"] = True
@@ -195,22 +195,22 @@ def problem_of(type: str, typed: str, value: float, stop: float) -> str:
     return ""
 
 
-def _wrong_ceiling(alert: dict[str, Any], words: Mapping[str, str]) -> dict[str, str]:
+def _wrong_ceiling(key: str, alert: dict[str, Any], words: Mapping[str, str]) -> dict[str, str]:
     """What a person typed for this alert, and why it could not be taken; both empty without."""
-    if words.get("alert") != f"{alert['workspace']}-{alert['type']}":
+    if words.get("alert") != f"{key}-{alert['type']}":
         return {"typed": "", "wrong": ""}
     typed = words.get("until", "")[:LONGEST_TYPED]
     wrong = problem_of(alert["type"], typed, alert["value_at"], alert["stop_at"])
     return {"typed": typed, "wrong": wrong}
 
 
-def _alerts(place: ServedWorkspace, workspace: Workspace) -> list[dict[str, Any]]:
+def list_alerts(workspace: Workspace) -> list[dict[str, Any]]:
+    """The alerts of the budget that wait for a person."""
     if workspace.journal.head(budgets.STREAM) is None:
         return []
     state: BudgetState = load(workspace.journal, budgets, budgets.STREAM)[0]
     return [
         {
-            "workspace": place.key,
             "type": type,
             "name": name_of(type),
             "value": amount(type, pending["value"]),
