@@ -102,7 +102,7 @@ def test_a_bug_is_called_a_bug(holdfast: Holdfast, monkeypatch: pytest.MonkeyPat
     def broken(*_: object) -> None:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr(status, "attention", broken)
+    monkeypatch.setattr(status, "list_attention", broken)
     answer = holdfast("status", "--json")
     assert answer.code == 70
     assert answer.envelope["error"]["kind"] == "bug"

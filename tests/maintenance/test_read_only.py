@@ -47,12 +47,14 @@ def test_a_read_only_journal_is_a_problem_and_records_wait(
     assert checks["exchange"]["status"] == checks["chains"]["status"] == "ok"
 
 
-@pytest.mark.parametrize("has_journal", [True, False])
+@pytest.mark.parametrize("journal", ["none", "readable", "without its index"])
 def test_where_nothing_can_be_written_records_are_lost(
-    repository: Path, holdfast: Holdfast, has_journal: bool
+    repository: Path, holdfast: Holdfast, journal: str
 ) -> None:
-    if has_journal:
+    if journal != "none":
         holdfast("note", "one")
+    if journal == "without its index":
+        (repository / ".git" / "holdfast" / "journal.db-shm").unlink()
     code, checks = check_read_only(repository)
     assert (code, checks["writable"]["status"]) == (1, "problem")
     assert "lost" in checks["writable"]["why"]

@@ -18,7 +18,7 @@ import pytest
 
 from holdfast.kernel import clock, config, inbox, latch, trust
 from holdfast.kernel.workspace import discover
-from holdfast.web.work_tree import since_commit
+from holdfast.web.work_tree import compare_with_commit
 from tests.cli.conftest import Holdfast
 from tests.conftest import Git
 from tests.gates.person import Terminal
@@ -443,7 +443,7 @@ def test_a_gate_of_the_inbox_that_names_another_folder_runs_nothing_there(
     state = look("evil", clock.now())
     assert state["asked"] is not None
     assert state["asked"]["worktree"] == discover().root
-    assert since_commit(str(evil), [discover().root])["problem"], "nor from an older journal"
+    assert compare_with_commit(str(evil), [discover().root])["problem"], "nor from an older journal"
     assert not mark.exists()
 
 

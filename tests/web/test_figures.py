@@ -17,7 +17,7 @@ def edits(*minutes: float) -> list[Moment]:
 
 
 def test_a_night_without_work_is_cut_and_named() -> None:
-    course = figures.course(edits(0, 10, 20, 20 + 12 * 60, 30 + 12 * 60), [])
+    course = figures.draw_course(edits(0, 10, 20, 20 + 12 * 60, 30 + 12 * 60), [])
     assert course is not None
     (pause,) = course["breaks"]
     assert pause["said"] == "12 h 00 min"
@@ -29,13 +29,15 @@ def test_a_night_without_work_is_cut_and_named() -> None:
 
 
 def test_short_pauses_stay() -> None:
-    course = figures.course(edits(0, 19, 25, 30), [])
+    course = figures.draw_course(edits(0, 19, 25, 30), [])
     assert course is not None
     assert course["breaks"] == []
 
 
 def test_moments_close_together_are_one_mark_with_their_number() -> None:
-    course = figures.course(edits(0, 15, *(31 + number / 1000 for number in range(40)), 45), [])
+    course = figures.draw_course(
+        edits(0, 15, *(31 + number / 1000 for number in range(40)), 45), []
+    )
     assert course is not None
     marks = course["lanes"][1]["marks"]
     assert [mark["count"] for mark in marks] == [1, 1, 40, 1]
@@ -44,15 +46,15 @@ def test_moments_close_together_are_one_mark_with_their_number() -> None:
 
 
 def test_a_single_moment_can_be_drawn() -> None:
-    course = figures.course(edits(3), [(clock.stamp(START), None)])
+    course = figures.draw_course(edits(3), [(clock.stamp(START), None)])
     assert course is not None
     assert course["cost"] is None
     assert sum(row["counts"][1] for row in course["rows"]) == 1
 
 
 def test_nothing_is_no_chart() -> None:
-    assert figures.course([], []) is None
-    assert figures.days([("a", [(clock.stamp(START), None)])], START) is None
+    assert figures.draw_course([], []) is None
+    assert figures.draw_days([("a", [(clock.stamp(START), None)])], START) is None
 
 
 def test_costs_are_summed_by_this_machines_days() -> None:
@@ -60,7 +62,7 @@ def test_costs_are_summed_by_this_machines_days() -> None:
     late = datetime(2026, 11, 15, 23, 59).timestamp()
     old = datetime(2026, 10, 1).timestamp()
     at = {name: clock.stamp(int(one * 1000)) for name, one in (("noon", noon), ("late", late), ("old", old))}  # fmt: skip
-    found = figures.days(
+    found = figures.draw_days(
         [
             ("a", [(at["noon"], 1.0), (at["late"], 0.5), (at["old"], 9.0)]),
             ("b", [(at["noon"], 1.0), (at["noon"], None)]),

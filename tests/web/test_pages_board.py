@@ -98,7 +98,7 @@ def test_a_stop_whose_latch_was_removed_is_set_again_and_told(
     assert place["stopped"]["reason"] == "too expensive"
     said = "A program tried to lift the emergency stop"
     assert said in visitor.get("/board").text
-    assert any(said in one["what"] for one in status.attention(world.workspace))
+    assert any(said in one["what"] for one in status.list_attention(world.workspace))
     (told,) = service.told
     assert told["title"] == TAMPERED
     assert told["message"] == "The file of the emergency stop was removed. It is set again."
@@ -129,7 +129,7 @@ def test_an_alert_whose_file_was_removed_is_set_again_and_told(
     shutil.rmtree(os.path.join(world.workspace.home, "alerts"))
     said = "A program tried to lift the alert of cost"
     assert said in visitor.get("/board").text
-    assert any(said in one["what"] for one in status.attention(world.workspace))
+    assert any(said in one["what"] for one in status.list_attention(world.workspace))
     (told,) = service.told
     assert told["message"] == "The file of the alert of cost was removed. It is set again."
     assert alerts.is_waiting(world.workspace, "s1", "cost")

@@ -38,14 +38,14 @@ def diagnose(workspace: Workspace, now: int, *, fix: bool = False) -> Diagnosis:
 def examine(workspace: Workspace, now: int, *, fix: bool = False) -> list[Check]:
     """All checks, the most important first. `fix` repairs what can be repaired."""
     strange = work_tree.check_strange_files(workspace, now, fix)
-    settings = _settings(workspace)
+    settings = _check_settings(workspace)
     if settings["status"] == "problem" and settings["id"] == "address":
         return [strange, settings]
     of_file = [] if workspace.url else [journal.check_sqlite(), journal.check_filesystem(workspace)]
     records = journal.check_records(workspace, now, fix=fix) if workspace.exists() else []
     checks = [*of_file, settings, strange, *records]
     is_readable = not records or records[-1]["status"] != "problem"
-    if is_readable:
+    if is_readable or not workspace.url:
         checks.append(journal.check_writable(workspace))
     if records and is_readable:
         checks += [
@@ -65,7 +65,7 @@ def examine(workspace: Workspace, now: int, *, fix: bool = False) -> list[Check]
     return [
         *checks,
         journal.check_lock(workspace),
-        _latch(workspace),
+        _check_latch(workspace),
         work_tree.check_committed(workspace),
         work_tree.check_ignored(workspace, fix),
         work_tree.check_exchange(workspace),
@@ -74,7 +74,7 @@ def examine(workspace: Workspace, now: int, *, fix: bool = False) -> list[Check]
     ]
 
 
-def _settings(workspace: Workspace) -> Check:
+def _check_settings(workspace: Workspace) -> Check:
     try:
         _ = workspace.url
     except HoldfastError as error:
@@ -104,7 +104,7 @@ def _settings(workspace: Workspace) -> Check:
     return accept("settings", "Settings are readable")
 
 
-def _latch(workspace: Workspace) -> Check:
+def _check_latch(workspace: Workspace) -> Check:
     stopped = latch.read(workspace)
     if stopped is None:
         return accept("latch", "No stop is set")

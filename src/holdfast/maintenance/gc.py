@@ -125,7 +125,7 @@ def _would_free(journal: Journal, before: str, keep: int, spared: tuple[str, ...
     }
 
 
-def leftovers(workspace: Workspace, now: int) -> list[str]:
+def list_leftovers(workspace: Workspace, now: int) -> list[str]:
     """Files of interrupted writes: no view knows them, and they are older than a day."""
     folder = os.path.join(workspace.tool_folder, "views")
     known = {
@@ -147,7 +147,7 @@ def leftovers(workspace: Workspace, now: int) -> list[str]:
 
 
 def _remove_leftovers(workspace: Workspace, now: int) -> int:
-    old = leftovers(workspace, now)
+    old = list_leftovers(workspace, now)
     for path in old:
         os.unlink(path)
     return len(old)

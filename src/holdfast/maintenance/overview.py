@@ -10,7 +10,7 @@ from holdfast.clients.table import CLIENTS
 from holdfast.git.repository import read_head
 from holdfast.kernel.errors import HoldfastError
 from holdfast.maintenance import registry
-from holdfast.maintenance.status import attention
+from holdfast.maintenance.status import list_attention
 from holdfast.remote.offline import reads_offline
 from holdfast.session.session_list import command_to_resume, first_to_resume, list_sessions
 
@@ -44,7 +44,7 @@ def gather(workspace: Workspace | None, folder: str, *, now: int) -> Overview:
         workspace.root if workspace else folder, workspace, most=MOST_SESSIONS, now=now
     )
     waits = _waits(workspace)
-    has_init = workspace is not None and workspace.root in registry.roots()
+    has_init = workspace is not None and workspace.root in registry.list_roots()
     clients = clients_with_ours(workspace, server()) if workspace is not None and has_init else []
     next, why = _next(workspace is not None, sessions, waits, has_init, clients)
     return {
@@ -64,7 +64,7 @@ def _waits(workspace: Workspace | None) -> list[Attention]:
     if workspace is None:
         return []
     try:
-        return attention(workspace)
+        return list_attention(workspace)
     except HoldfastError as error:
         return [{"what": error.message, "next": "holdfast doctor"}]
 

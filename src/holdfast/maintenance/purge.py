@@ -155,7 +155,7 @@ def erase(
 
 def finish(workspace: Workspace, *, now: int) -> bool:
     """Finish a purge that was killed; whether there was one."""
-    intent = pending(workspace)
+    intent = read_intent(workspace)
     if intent is None:
         return False
     text = intent["text"]
@@ -170,7 +170,7 @@ def finish(workspace: Workspace, *, now: int) -> bool:
     return True
 
 
-def pending(workspace: Workspace) -> dict[str, Any] | None:
+def read_intent(workspace: Workspace) -> dict[str, Any] | None:
     """What a purge that was killed was about to erase."""
     try:
         path = os.path.join(workspace.home, PURGE_FILE)
@@ -264,7 +264,7 @@ def _rename(workspace: Workspace, text: str) -> None:
 
 
 def _named(journal: Journal, text: str) -> set[str]:
-    """The streams whose name, or the id or actor of one of whose records, holds the text."""
+    """The streams with the text in their name, or in the id or the actor of a record."""
     found = {head["stream"] for head in journal.heads() if text in head["stream"]}
     records = read_journal(journal)
     return found | {one["stream"] for one in records if text in one["actor"] or text in one["id"]}

@@ -79,7 +79,7 @@ def describe(record: Record, before: SessionState | None = None) -> str:
             changed = ""  # what another version wrote
         if changed:
             return one_line(changed, LONGEST)
-    return one_line(said(record), LONGEST)
+    return one_line(text_of(record), LONGEST)
 
 
 def describe_all(journal: Journal, records: Sequence[Record]) -> dict[str, str]:
@@ -143,7 +143,7 @@ def _changes_between(before: Progress, changed: dict[str, Any]) -> str:
     return " · ".join(parts)
 
 
-def tone(record: Record) -> str:
+def tone_of(record: Record) -> str:
     """`good`, `bad`, `wait` or empty."""
     body = record["body"] if isinstance(record["body"], dict) else {}
     if record["kind"] == "gate_answered" or record["kind"] == "answered":
@@ -159,7 +159,7 @@ def tone(record: Record) -> str:
 # What a record of one kind says
 
 
-def said(record: Record) -> str:
+def text_of(record: Record) -> str:
     """The text of a record of any stream."""
     body = record["body"]
     if isinstance(body, str):

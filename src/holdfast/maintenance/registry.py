@@ -36,11 +36,11 @@ def remember(workspace: Workspace) -> None:
 
 def forget(workspace: Workspace) -> None:
     root = _main_root(workspace)
-    if root in roots():
+    if root in list_roots():
         _change(lambda roots: [one for one in roots if one != root])
 
 
-def roots() -> list[str]:
+def list_roots() -> list[str]:
     """The top folders of the listed workspaces that still exist."""
     return [root for root in listed_workspaces() if os.path.isdir(root)]
 
@@ -49,7 +49,7 @@ def workspaces(here: Workspace | None) -> tuple[list[Workspace], list[str]]:
     """The workspace here and all listed ones; and which of them are left out, and why."""
     found = [here] if here is not None else []
     left_out = []
-    for root in roots():
+    for root in list_roots():
         try:
             found.append(discover(root))
         except HoldfastError as error:

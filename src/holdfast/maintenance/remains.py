@@ -89,7 +89,7 @@ def list_remains(workspace: Workspace) -> list[Remain]:
     if workspace.url:
         what, hint = "the journal on the server", "Ask the people who run that database."
         found.append(_remain(what, without_password(workspace.url), hint, yours=True))
-    others = [root for root in registry.roots() if root not in worktrees(workspace)]
+    others = [root for root in registry.list_roots() if root not in worktrees(workspace)]
     for what, path in (
         ("what holdfast keeps for all your projects", user_folder()),
         ("the launcher of the hooks, for all your projects", folder_of_user()),

@@ -111,7 +111,7 @@ def gather(workspace: Workspace, *, streams: int = SHOWN_STREAMS) -> Status:
         "journal": facts,
         "server": server,
         "streams": heads[:streams],
-        "attention": [*_away(server), *_lost_on_server(workspace), *attention(workspace)],
+        "attention": [*_list_server(workspace, server), *list_attention(workspace)],
         "quotas": quotas.list_quotas(workspace, clock.now()),
         "at_work": _at_work(workspace),
     }
@@ -156,26 +156,22 @@ def _server(workspace: Workspace) -> ServerFacts | None:
     }
 
 
-def _away(server: ServerFacts | None) -> list[Attention]:
-    if server is None or server["reachable"]:
-        return []
-    from holdfast.remote.facts import in_words
+def _list_server(workspace: Workspace, server: ServerFacts | None) -> Iterator[Attention]:
+    """A server that is away, and records that it lost."""
+    if server is None:
+        return
+    from holdfast.remote.facts import find_loss, in_words, loss_in_words
 
-    what = "The server is away"
-    waits = in_words(server)
-    return [{"what": f"{what}; {waits}" if waits else what, "next": "holdfast doctor"}]
-
-
-def _lost_on_server(workspace: Workspace) -> list[Attention]:
-    if not workspace.url:
-        return []
-    from holdfast.remote.facts import find_loss, loss_in_words
-
-    loss = find_loss(workspace, clock.now())
-    return [{"what": loss_in_words(loss), "next": "holdfast doctor"}] if loss else []
+    if not server["reachable"]:
+        what = "; ".join(filter(None, ("The server is away", in_words(server))))
+        yield {"what": what, "next": "holdfast doctor"}
+    # While the server is away, `workspace` is the one without it.
+    loss = find_loss(workspace, clock.now()) if workspace.url else None
+    if loss:
+        yield {"what": loss_in_words(loss), "next": "holdfast doctor"}
 
 
-def attention(workspace: Workspace) -> list[Attention]:
+def list_attention(workspace: Workspace) -> list[Attention]:
     """What needs a person, the most urgent first."""
     found = [
         *_list_stops(workspace),

@@ -184,21 +184,18 @@ class Examination:
             self._thread.start()
 
     def _look(self) -> None:
-        with _one_at_a_time:
-            self._examine()
-
-    def _examine(self) -> None:
-        began = time.monotonic()
         checks: list[Check] = []
-        try:
-            with opened_to_read(self._root) as workspace:
-                checks = doctor.examine(workspace, clock.now())
-        except (HoldfastError, OSError) as error:
-            checks = [fail("workspace", str(error), why="", fix=getattr(error, "hint", ""))]
-        finally:
-            ended = time.monotonic()
-            self._newest = DoctorResult(checks, clock.stamp(clock.now()), ended - began, ended)
-            self._ended.set()
+        with _one_at_a_time:
+            began = time.monotonic()
+            try:
+                with opened_to_read(self._root) as workspace:
+                    checks = doctor.examine(workspace, clock.now())
+            except (HoldfastError, OSError) as error:
+                checks = [fail("workspace", str(error), why="", fix=getattr(error, "hint", ""))]
+            finally:
+                ended = time.monotonic()
+                self._newest = DoctorResult(checks, clock.stamp(clock.now()), ended - began, ended)
+                self._ended.set()
 
 
 _one_at_a_time = threading.Lock()

@@ -47,7 +47,7 @@ class WorkSpan(NamedTuple):
     said: str = ""
 
 
-def gauge(value: float | None, marks: Sequence[tuple[str, str, float]]) -> Data:
+def draw_gauge(value: float | None, marks: Sequence[tuple[str, str, float]]) -> Data:
     """A value among its limits, each a name, a label and a number. Positions are percentages."""
     top = max([number for _, _, number in marks] + [0.0]) * BEYOND or 1.0
     top = max(top, (value or 0.0) * 1.02)
@@ -60,7 +60,7 @@ def gauge(value: float | None, marks: Sequence[tuple[str, str, float]]) -> Data:
     }
 
 
-def chart(
+def draw_chart(
     series: Sequence[Sequence[tuple[int, float]]], marks: Sequence[tuple[str, str, float]]
 ) -> Data | None:
     """Values over time, one line a series; None if there is nothing to draw. The points are for SVG, the
@@ -101,7 +101,9 @@ def chart(
 # The course of a session
 
 
-def course(moments: Sequence[Moment], messages: Sequence[tuple[str, float | None]]) -> Data | None:
+def draw_course(
+    moments: Sequence[Moment], messages: Sequence[tuple[str, float | None]]
+) -> Data | None:
     """Requests, edits, failures, finished tasks and cost over the same time; None without any.
 
     A pause of the night would push all work to the edges, so long pauses are cut and marked.
@@ -240,7 +242,7 @@ def _rows(moments: Sequence[Moment], paid: Sequence[tuple[int, float]], axis: _A
 # Cost by day
 
 
-def days(
+def draw_days(
     sessions: Sequence[tuple[str, Sequence[tuple[str, float | None]]]], now: int
 ) -> Data | None:
     """What was spent on each of the last days, this machine's days; None if nothing has a price.
@@ -297,7 +299,7 @@ def thin_out(points: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
     return [*kept, points[-1]]
 
 
-def bars(work: Sequence[WorkSpan], now: int) -> Data | None:
+def draw_bars(work: Sequence[WorkSpan], now: int) -> Data | None:
     """Who worked when, from the first start to the last end, or to now while work goes on."""
     timed = [(one, instant_of(one.begin), instant_of(one.end)) for one in work]
     known = [(one, begin, end) for one, begin, end in timed if begin is not None]

@@ -7,8 +7,10 @@ and a reader who has the same mark needs nothing.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import time
+from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator
 
 from holdfast.kernel.errors import HoldfastError
@@ -43,7 +45,7 @@ class Live:
         self._cache = cache
         self._channels: dict[PageRequest, Channel] = {}
         self._closed = asyncio.Event()
-        self._streams: dict[str, int] = {}
+        self._streams: Counter[str] = Counter()
         self._changed = 0.0
 
     @property
@@ -68,13 +70,13 @@ class Live:
 
     async def copies(self, asked: PageRequest, last: str, person: SignedIn) -> AsyncIterator[str]:
         """The events for one reader who has seen `last`, until the reader signs out."""
-        if self._streams.get(person.csrf, 0) >= MOST_STREAMS:
+        if self._streams[person.csrf] >= MOST_STREAMS:
             copy = await self._cache.shown(asked)
             if copy.mark != last:
                 yield self._cache.renderer.with_token(event(copy), person.csrf)
             yield f"event: brief\nretry: {COME_AGAIN}\ndata: come again\n\n"
             return
-        self._streams[person.csrf] = self._streams.get(person.csrf, 0) + 1
+        self._streams[person.csrf] += 1
         try:
             async for text in _until(person, self._copies(asked, last, person.csrf)):
                 yield text
@@ -129,14 +131,15 @@ class Live:
                     channel.news.notify_all()
             channel.looked = began
             # No longer at work on one page than at rest.
-            pause = max(LOOK, copy.took)
-            try:
-                async with asyncio.timeout(pause):
-                    await self._closed.wait()
-            except TimeoutError:
-                continue
+            await self._rest(max(LOOK, copy.took))
         async with channel.news:
             channel.news.notify_all()
+
+    async def _rest(self, seconds: float) -> None:
+        """Do nothing for so long, or until every stream ends."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._closed.wait()
 
     def records(self, last: str, person: SignedIn) -> AsyncIterator[str]:
         """Each record as one event, for programs, in the order of each journal."""
@@ -161,11 +164,7 @@ class Live:
                 quiet = 0.0
                 yield ": still here\n\n"
             if not found:
-                try:
-                    async with asyncio.timeout(LOOK):
-                        await self._closed.wait()
-                except TimeoutError:
-                    continue
+                await self._rest(LOOK)
 
     def _since(self, seen: dict[str, int]) -> list[tuple[str, int, str]]:
         found = []

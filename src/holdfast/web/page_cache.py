@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from typing import Any, NamedTuple, TypeVar
@@ -21,7 +21,7 @@ from holdfast.web.background import Inboxes, SpendingMeter
 from holdfast.web.pages import PageContext
 from holdfast.web.rendering import Renderer
 from holdfast.web.table import Page
-from holdfast.web.workspaces import Site, away, format_positions, is_away
+from holdfast.web.workspaces import Site, as_away, format_positions, is_away
 
 T = TypeVar("T")
 
@@ -101,14 +101,16 @@ class PageCache:
             return await self.read(self._gone, asked, error)
 
     def _gone(self, asked: PageRequest, error: HoldfastError) -> PageCopy:
-        title, live = self.renderer.parts(
-            "away.html", error=error.data(), place=_place(dict(asked.words))
-        )
+        title, live = self._show_away(asked, error)
         id = format_positions(self.site.positions())
         now = time.monotonic()
         return PageCopy(
             id, _mark(id, live), title, live, "", {}, error, now, 0.0, self.meter.version
         )
+
+    def _show_away(self, asked: PageRequest, error: HoldfastError) -> tuple[str, str]:
+        place = dict(asked.words).get("workspace", "")
+        return self.renderer.parts("away.html", error=error.data(), place=place)
 
     async def read(self, function: Callable[..., T], *arguments: Any) -> T:
         """Run a function in the thread that reads."""
@@ -145,14 +147,15 @@ class PageCache:
         try:
             if "{workspace}" in asked.page.path:
                 self.site.place(words["workspace"]).look()
-            data = gatherer(name)(PageContext(self.site, words, now, self.meter))
+            module = importlib.import_module(f"holdfast.web.pages.{name}")
+            data = module.gather(PageContext(self.site, words, now, self.meter))
             title, live = self.renderer.parts(f"{name}.html", data=data, now=now)
             error = None
         except (HoldfastError, OSError) as problem:
             if isinstance(problem, HoldfastError) and not is_away(problem):
                 raise
-            data, error = {}, away(problem)
-            title, live = self.renderer.parts("away.html", error=error.data(), place=_place(words))
+            data, error = {}, as_away(problem)
+            title, live = self._show_away(asked, error)
         took = time.monotonic() - began
         mark = _mark(id, live)
         page = self.renderer.page(
@@ -168,13 +171,3 @@ class PageCache:
 
 def _mark(id: str, live: str) -> str:
     return f"{id}/{sha256(live.encode('utf-8', 'replace')).hexdigest()[:MARK_LENGTH]}"
-
-
-def _place(words: Mapping[str, str]) -> str:
-    return words.get("workspace", "")
-
-
-def gatherer(name: str) -> Callable[[PageContext], dict[str, Any]]:
-    module = importlib.import_module(f"holdfast.web.pages.{name}")
-    found: Callable[[PageContext], dict[str, Any]] = module.gather
-    return found

@@ -4,45 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from holdfast.kernel.plain_file import open_plain
-from holdfast.maintenance.record_text import describe, describe_all, tone, word_of
+from holdfast.maintenance.record_text import describe, describe_all, tone_of, word_of
 
 if TYPE_CHECKING:
     from holdfast.journal.interface import Record
     from holdfast.kernel.workspace import Workspace
     from holdfast.web.workspaces import ServedWorkspace
 
-    class RecordLine(TypedDict):
-        """One record as a line. `tone` is `good`, `bad`, `wait` or empty; `href` is the page of its
-        subject."""
-
-        seq: int
-        id: str
-        stream: str
-        subject: str
-        version: int
-        at: str
-        actor: str
-        kind: str
-        word: str
-        what: str
-        tone: str
-        href: str
-
-    class RecordPage(TypedDict):
-        """Some records of a stream, newest first. `older` and `newer` are versions for the address:
-        continue before them; 0 for none."""
-
-        records: list[RecordLine]
-        older: int
-        newer: int
-        total: int
-
-
-NO_RECORDS: RecordPage = {"records": [], "older": 0, "newer": 0, "total": 0}
+NO_RECORDS: dict[str, Any] = {"records": [], "older": 0, "newer": 0, "total": 0}
 MOST_TOLD = 40
 PAGES = {"session": "sessions", "loop": "tracks", "run": "runs", "rfc": "rfcs", "gate": "gates"}
 MOST_BYTES = 6_000
@@ -50,8 +23,9 @@ MOST_BYTES = 6_000
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 
 
-def show_record(key: str, record: Record, text: str = "") -> RecordLine:
-    """A record of the workspace with this key, as a line."""
+def show_record(key: str, record: Record, text: str = "") -> dict[str, Any]:
+    """A record of the workspace with this key, as a line. `tone` is `good`, `bad`, `wait` or empty; `href` is
+    the page of its subject."""
     return {
         "seq": record["seq"],
         "id": record["id"],
@@ -63,7 +37,7 @@ def show_record(key: str, record: Record, text: str = "") -> RecordLine:
         "kind": record["kind"],
         "word": word_of(record),
         "what": text or describe(record),
-        "tone": tone(record),
+        "tone": tone_of(record),
         "href": link_to(key, record["stream"]),
     }
 
@@ -78,9 +52,10 @@ def _subject(stream: str) -> str:
 
 def show_records(
     place: ServedWorkspace, stream: str, before: int | None = None, most: int = MOST_TOLD
-) -> RecordPage:
-    """The newest records of a stream, or those before a version. It uses the index, so length does
-    not matter."""
+) -> dict[str, Any]:
+    """The newest records of a stream, or those before a version, newest first. `older` and `newer` are
+    versions for the address: continue before them; 0 for none. It uses the index, so length does not
+    matter."""
     workspace = place.workspace
     head = workspace.journal.head(stream) if workspace.exists() else None
     if head is None:

@@ -19,7 +19,7 @@ from holdfast.gates import person
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.web.access import LINK_SECONDS
 from holdfast.web.app import PageServer
-from holdfast.web.urls import EVERYWHERE, LOOPBACK, Address, of_url, random_name
+from holdfast.web.urls import EVERYWHERE, LOOPBACK, Address, make_random_name, parse_address
 
 PORT = 4653  # "HOLD" on a telephone
 MORE_PORTS = 20
@@ -55,13 +55,13 @@ def listen(wish: ServeOptions) -> tuple[list[socket.socket], Address]:
     opened = _bound(wish)
     port: int = opened[0].getsockname()[1]
     scheme = "https" if wish.certificate else "http"
-    return opened, proxy or Address(scheme, wish.host or random_name(), port)
+    return opened, proxy or Address(scheme, wish.host or make_random_name(), port)
 
 
 def _proxy(wish: ServeOptions) -> Address | None:
     if not wish.proxy:
         return None
-    address = of_url(wish.proxy)
+    address = parse_address(wish.proxy)
     if address is None:
         raise Usage(
             f"--behind-proxy {wish.proxy!r:.80} is not an address.",

@@ -51,7 +51,7 @@ class Address(NamedTuple):
         return self.scheme == "https"
 
 
-def random_name() -> str:
+def make_random_name() -> str:
     """A new random host name of this machine.
 
     A browser gives a host's cookies to all ports of that host, and so to servers of agents. It
@@ -60,7 +60,7 @@ def random_name() -> str:
     return f"{secrets.token_hex(8)}{OWN_NAMES}"
 
 
-def of_url(text: str) -> Address | None:
+def parse_address(text: str) -> Address | None:
     """The address of a page behind a proxy; None if the URL is not one."""
     try:
         parts = urlsplit(text)

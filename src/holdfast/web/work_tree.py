@@ -40,13 +40,13 @@ class Uncommitted(Changed):
     more_new: int
 
 
-def since_commit(worktree: str, known: Sequence[str]) -> Uncommitted:
+def compare_with_commit(worktree: str, known: Sequence[str]) -> Uncommitted:
     """What changed in a worktree since its last commit. Git runs only in a worktree of the workspace:
     an agent names the one of its gate."""
     if worktree not in known:
         return {**_nothing(NOT_OURS), "new": [], "more_new": 0}
     try:
-        changed = _compared(worktree, "HEAD")
+        changed = _compare(worktree, "HEAD")
     except (HoldfastError, OSError, ValueError) as error:
         changed = _nothing(str(error))
     try:
@@ -59,21 +59,21 @@ def since_commit(worktree: str, known: Sequence[str]) -> Uncommitted:
     return {**changed, "new": new[:MOST_FILES], "more_new": max(0, len(new) - MOST_FILES)}
 
 
-def between(worktree: str, at: str, before: str, known: Sequence[str]) -> Changed:
+def compare_checkpoints(worktree: str, at: str, before: str, known: Sequence[str]) -> Changed:
     """What changed from the checkpoint before, or from the base commit, to the checkpoint at a
     time."""
     if worktree not in known:
         return _nothing(NOT_OURS)
     try:
-        old, new = _ends(worktree, at, before)
+        old, new = _find_ends(worktree, at, before)
         if not new:
             return _nothing("No snapshot of the work tree was kept.")
-        return _compared(worktree, old, new) if old else _nothing("There was no commit before it.")
+        return _compare(worktree, old, new) if old else _nothing("There was no commit before it.")
     except (HoldfastError, OSError, ValueError) as error:
         return _nothing(str(error))
 
 
-def _ends(worktree: str, at: str, before: str) -> tuple[str, str]:
+def _find_ends(worktree: str, at: str, before: str) -> tuple[str, str]:
     """The two commits to compare. A snapshot that equals the one before was not taken."""
     found = [one for one in snapshot.listing(worktree) if one["at"] <= at]
     if not found:
@@ -84,7 +84,7 @@ def _ends(worktree: str, at: str, before: str) -> tuple[str, str]:
     return old or "", new["commit"]
 
 
-def _compared(worktree: str, *ends: str) -> Changed:
+def _compare(worktree: str, *ends: str) -> Changed:
     wanted = (*OPTIONS, *ends, "--", *WITHOUT)
     output = git(worktree, "diff", "--numstat", "-z", *wanted, seconds=GIT_SECONDS)
     rows = [row.split("\t", 2) for row in output.decode("utf-8", "replace").split("\0") if row]

@@ -78,15 +78,9 @@ class ServedWorkspace:
             newest = workspace.journal.latest(limit=1) if workspace.exists() else []
         except (HoldfastError, OSError) as error:
             self.is_away = True
-            raise away(error) from error
+            raise as_away(error) from error
         self.is_away = False
         return newest[0]["seq"] if newest else 0
-
-    def position(self) -> int | str:
-        try:
-            return self.look()
-        except StoreAway:
-            return AWAY
 
     def close(self) -> None:
         if self._workspace is not None:
@@ -135,7 +129,7 @@ def is_away(error: HoldfastError) -> bool:
     return isinstance(error, StoreAway) or error.kind in ("journal_damaged", "journal_error")
 
 
-def away(error: HoldfastError | OSError) -> StoreAway:
+def as_away(error: HoldfastError | OSError) -> StoreAway:
     """The error for a journal that cannot be read: 503, and the page tries again."""
     if isinstance(error, StoreAway):
         return error
@@ -186,7 +180,14 @@ class Site:
         return self._places[key]
 
     def positions(self) -> dict[str, int | str]:
-        return {place.key: place.position() for place in self}
+        """The newest record of each workspace, or that it is away."""
+        found: dict[str, int | str] = {}
+        for place in self:
+            try:
+                found[place.key] = place.look()
+            except StoreAway:
+                found[place.key] = AWAY
+        return found
 
     def close(self) -> None:
         for place in self:

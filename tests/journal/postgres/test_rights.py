@@ -126,6 +126,24 @@ def test_a_reader_reads_and_nothing_else(role: Callable[..., str], open_journal:
         write(reader, "note:plan")
 
 
+def test_doctor_fails_for_a_role_that_cannot_append(
+    url: str,
+    role: Callable[..., str],
+    repository: Path,
+    holdfast: Holdfast,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HOLDFAST_URL", url)
+    assert holdfast("note", "one").code == 0
+    monkeypatch.setenv("HOLDFAST_URL", role("--read-only"))
+    assert holdfast("note", "two").code == 4
+    answer = holdfast("doctor", "--json")
+    (found,) = [one for one in answer.data["checks"] if one["id"] == "writable"]
+    assert (answer.code, found["status"]) == (1, "problem")
+    assert "exit code 4" in found["why"]
+    assert "holdfast admin grant" in found["fix"]
+
+
 def test_a_role_without_any_grant_is_told_whom_to_ask(
     url: str, open_journal: Open, role: Callable[..., str]
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pwd
 import tempfile
@@ -32,7 +33,7 @@ def fail(id: str, what: str, *, why: str, fix: str = "") -> Check:
     return {"id": id, "status": "problem", "what": what, "why": why, "fix": fix, "fixed": ""}
 
 
-def who_can_open(path: str) -> str:
+def explain_read_only(path: str) -> str:
     """Who must change what, so that this process can write a file or folder; empty if it can. What does not
     exist yet is made in the nearest folder that does."""
     while not os.path.exists(path):
@@ -49,7 +50,10 @@ def who_can_open(path: str) -> str:
         name = pwd.getpwuid(owner).pw_name
     except KeyError:
         name = str(owner)
-    return f"The user {name}, who owns {path}, makes it writable for this user."
+    return (
+        f"The user {name}, who owns {path}, makes it writable for this user, or allows it in the sandbox "
+        "around this process."
+    )
 
 
 def _can_write(path: str) -> bool:
@@ -58,6 +62,6 @@ def _can_write(path: str) -> bool:
     try:
         # Some sandboxes refuse a write that `os.access` allows.
         tempfile.TemporaryFile(dir=path).close()
-    except OSError:
-        return False
+    except OSError as error:
+        return error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS)
     return True

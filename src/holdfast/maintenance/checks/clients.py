@@ -24,9 +24,9 @@ def check_clients(
     workspace: Workspace, runs: list[HookRuns], now: int, *, fix: bool
 ) -> list[Check]:
     """The checks of the hooks in the clients' settings, and of the package that they start."""
-    started = _launcher(fix) if runs else []
-    settings = _clients(workspace, fix)
-    return [*started, settings, *(_runs(one, now) for one in runs), _package()]
+    started = _check_launcher(fix) if runs else []
+    settings = _check_settings(workspace, fix)
+    return [*started, settings, *(_check_runs(one, now) for one in runs), _check_package()]
 
 
 def check_failures(workspace: Workspace, fix: bool) -> Check:
@@ -46,7 +46,7 @@ def check_failures(workspace: Workspace, fix: bool) -> Check:
     )
 
 
-def _launcher(fix: bool) -> list[Check]:
+def _check_launcher(fix: bool) -> list[Check]:
     """The launcher of the hooks, and what it could not start. Both belong to the user: what failed in
     another project is named here as well."""
     problem, failed = launcher.problem(), launcher.failures()
@@ -74,19 +74,20 @@ def _launcher(fix: bool) -> list[Check]:
     return found or [accept("launcher", fine)]
 
 
-def _clients(workspace: Workspace, fix: bool) -> Check:
+def _check_settings(workspace: Workspace, fix: bool) -> Check:
     """Whether the hooks in the clients' settings are those of this holdfast."""
-    wrong = [one for one in conditions(workspace, server()) if one["problem"]]
-    fixed = ""
+    found, fixed = conditions(workspace, server()), ""
+    wrong = [one for one in found if one["problem"]]
     if wrong and fix:
         try:
             install(workspace, [one["client"] for one in wrong], server())
             fixed = f"written anew for {', '.join(one['client'] for one in wrong)}"
+            found = conditions(workspace, server())
+            wrong = [one for one in found if one["problem"]]
         except HoldfastError as error:
             wrong[0]["problem"], wrong[0]["why"] = error.message, ""
-    installed = conditions(workspace, server())
-    if not wrong or (fixed and not any(one["problem"] for one in installed)):
-        names = ", ".join(one["client"] for one in installed)
+    if not wrong:
+        names = ", ".join(one["client"] for one in found)
         what = (
             f"This holdfast is in the settings of {names}" if names else "No client calls holdfast"
         )
@@ -101,7 +102,7 @@ def _clients(workspace: Workspace, fix: bool) -> Check:
     )
 
 
-def _runs(run: HookRuns, now: int) -> Check:
+def _check_runs(run: HookRuns, now: int) -> Check:
     """When each event of a client last came in."""
     id = f"{run['client']} hooks"
     if run["problem"]:
@@ -121,7 +122,7 @@ def _runs(run: HookRuns, now: int) -> Check:
     return accept(id, f"{name}: {told}")
 
 
-def _package() -> Check:
+def _check_package() -> Check:
     """Another project's package has our import name: the two overwrite each other's files."""
     foreign = find_foreign_package()
     if foreign:

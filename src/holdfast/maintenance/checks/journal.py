@@ -18,8 +18,8 @@ from holdfast.kernel.views import quarantine
 from holdfast.kernel.workspace import worktrees
 from holdfast.maintenance import purge
 from holdfast.maintenance.backup import describe, salvage
-from holdfast.maintenance.checks import Check, accept, fail, warn, who_can_open
-from holdfast.maintenance.gc import leftovers
+from holdfast.maintenance.checks import Check, accept, explain_read_only, fail, warn
+from holdfast.maintenance.gc import list_leftovers
 from holdfast.remote import facts
 from holdfast.remote.identity import name_of
 from holdfast.remote.move import astray, join_hint, list_alike, server_of
@@ -33,10 +33,6 @@ if TYPE_CHECKING:
 UNFINISHED_AGE = clock.HOUR
 # What `--fix` does about a damaged file: no copy is needed, and the damaged file is kept.
 SALVAGE = "holdfast doctor --fix"
-GRANT = (
-    "The administrator of the database lets this role append: `holdfast admin grant ROLE` prints the "
-    "statements. If the server is a copy that follows another, HOLDFAST_URL must name that one."
-)
 
 
 def check_sqlite() -> Check:
@@ -70,17 +66,17 @@ def check_records(workspace: Workspace, now: int, *, fix: bool) -> list[Check]:
     """Whether the journal opens and its records are whole, up to the first problem. `fix` makes a new
     journal of what can be read of a damaged one."""
     checks = []
-    for check in (_journal_opens, _integrity, _chains):
-        result = _guarded(check, workspace)
+    for check in (_check_opening, _check_integrity, _check_chains):
+        result = _run_check(check, workspace)
         if fix and result["fix"] == SALVAGE:
-            result = _salvaged(workspace, now)
+            result = _salvage(workspace, now)
         checks.append(result)
         if result["status"] == "problem":
             break
     return checks
 
 
-def _guarded(check: Callable[[Workspace], Check], workspace: Workspace) -> Check:
+def _run_check(check: Callable[[Workspace], Check], workspace: Workspace) -> Check:
     try:
         return check(workspace)
     except HoldfastError as error:
@@ -95,11 +91,11 @@ def _guarded(check: Callable[[Workspace], Check], workspace: Workspace) -> Check
         )
 
 
-def _journal_opens(workspace: Workspace) -> Check:
+def _check_opening(workspace: Workspace) -> Check:
     return accept("journal", workspace.journal.place)
 
 
-def _salvaged(workspace: Workspace, now: int) -> Check:
+def _salvage(workspace: Workspace, now: int) -> Check:
     """Make a new journal of what can be read of the damaged one."""
     done = salvage(workspace, actor="holdfast", now=now)
     return {
@@ -112,7 +108,7 @@ def _salvaged(workspace: Workspace, now: int) -> Check:
     }
 
 
-def _integrity(workspace: Workspace) -> Check:
+def _check_integrity(workspace: Workspace) -> Check:
     problems = workspace.journal.damage()
     if problems:
         return fail(
@@ -126,7 +122,7 @@ def _integrity(workspace: Workspace) -> Check:
     return accept("integrity", "SQLite finds the file whole")
 
 
-def _chains(workspace: Workspace) -> Check:
+def _check_chains(workspace: Workspace) -> Check:
     findings = list(chain.verify(workspace.journal))
     broken = [finding for finding in findings if finding["broken"]]
     if broken:
@@ -142,16 +138,16 @@ def _chains(workspace: Workspace) -> Check:
 
 def check_writable(workspace: Workspace) -> Check:
     """Whether this process can add records. If not, what becomes of them, and who must change what."""
+    fine = accept("writable", "This user can write the journal")
     if workspace.url:
-        place, who = workspace.journal.place, GRANT if workspace.journal.read_only else ""
-    else:
-        place = workspace.journal_path
-        files = (workspace.home, place, f"{place}-wal", os.path.join(workspace.home, lock.FILE))
-        who = next(filter(None, map(who_can_open, files)), "")
-    if not who:
-        return accept("writable", "Records can be written")
+        return _fail_reader(workspace) if workspace.journal.read_only else fine
+    place = workspace.journal_path
+    files = (workspace.home, place, f"{place}-wal", os.path.join(workspace.home, lock.FILE))
+    fix = next(filter(None, map(explain_read_only, files)), "")
+    if not fix:
+        return fine
     inbox = os.path.join(workspace.tool_folder, "inbox")
-    if who_can_open(inbox):
+    if explain_read_only(inbox):
         why = (
             f"Nothing is recorded, and nothing can wait in {inbox}. Commands that write end with exit "
             "code 75. Hooks let their client go on, and what they would record is lost."
@@ -161,11 +157,22 @@ def check_writable(workspace: Workspace) -> Check:
             f"Nothing is recorded. Notes and the checkpoints of hooks wait in {inbox}, and the next command "
             "that can write records them. Others, such as `holdfast agent start`, end with exit code 75."
         )
-    return fail("writable", f"{place} is read-only here.", why=why, fix=who)
+    return fail("writable", f"{place} is read-only here.", why=why, fix=fix)
+
+
+def _fail_reader(workspace: Workspace) -> Check:
+    return fail(
+        "writable",
+        f"{workspace.journal.place} is read-only here.",
+        why="Commands that write are refused with exit code 4, and record nothing. What hooks record waits "
+        "on this machine for the server.",
+        fix="The administrator of the database lets this role append: `holdfast admin grant ROLE` prints "
+        "the statements. If the server is a copy that follows another, HOLDFAST_URL must name that one.",
+    )
 
 
 def check_purge(workspace: Workspace, now: int, fix: bool) -> Check:
-    if purge.pending(workspace) is None:
+    if purge.read_intent(workspace) is None:
         return accept("purge", "No purge was interrupted")
     why = "The text that it was to erase is not gone yet."
     if fix:
@@ -300,7 +307,7 @@ def check_spool(workspace: Workspace, now: int) -> Check:
 
 
 def check_leftovers(workspace: Workspace, now: int, fix: bool) -> Check:
-    found = leftovers(workspace, now) + _unfinished(workspace, now)
+    found = list_leftovers(workspace, now) + _list_unfinished(workspace, now)
     if found and fix:
         for path in found:
             os.unlink(path)
@@ -315,7 +322,7 @@ def check_leftovers(workspace: Workspace, now: int, fix: bool) -> Check:
     return accept("leftovers", "No leftovers of interrupted writes")
 
 
-def _unfinished(workspace: Workspace, now: int) -> list[str]:
+def _list_unfinished(workspace: Workspace, now: int) -> list[str]:
     found = []
     for folder in (workspace.home, os.path.join(workspace.tool_folder, "inbox")):
         for name in os.listdir(folder) if os.path.isdir(folder) else []:
@@ -328,7 +335,7 @@ def _unfinished(workspace: Workspace, now: int) -> list[str]:
 
 def check_lock(workspace: Workspace) -> Check:
     """The lock. It ends with its process, so a held lock means a process that works or hangs."""
-    holder = _lock_holder(os.path.join(workspace.home, lock.FILE))
+    holder = _find_lock_holder(os.path.join(workspace.home, lock.FILE))
     if holder:
         return warn(
             "lock",
@@ -339,7 +346,7 @@ def check_lock(workspace: Workspace) -> Check:
     return accept("lock", "No process holds the lock")
 
 
-def _lock_holder(path: str) -> int:
+def _find_lock_holder(path: str) -> int:
     try:
         inode = f":{os.stat(path).st_ino} "
         with open("/proc/locks", encoding="ascii") as file:

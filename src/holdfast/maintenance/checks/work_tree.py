@@ -22,7 +22,7 @@ from holdfast.kernel.views.exchange import is_supported
 from holdfast.kernel.views.files import content_digest, identity_of, target_of
 from holdfast.kernel.workspace import TOOL_FOLDER, worktrees
 from holdfast.maintenance import conflicts
-from holdfast.maintenance.checks import Check, accept, fail, warn, who_can_open
+from holdfast.maintenance.checks import Check, accept, explain_read_only, fail, warn
 from holdfast.streams import open_writer, rules_of
 
 if TYPE_CHECKING:
@@ -247,7 +247,7 @@ def check_exchange(workspace: Workspace) -> Check:
             f"{workspace.tool_folder} cannot be written: {error.strerror}.",
             why="Files such as .ccc-progress.md do not show what was recorded since. A process that cannot "
             "write the journal has no inbox here, and its records are lost.",
-            fix=who_can_open(workspace.tool_folder),
+            fix=explain_read_only(workspace.tool_folder),
         )
     if supported:
         return accept("exchange", "Edits that race with us are kept")

@@ -18,7 +18,7 @@ from holdfast.kernel.state import load
 from holdfast.maintenance import status
 from holdfast.session import quotas, usage_limits
 from holdfast.session.client_questions import list_waiting
-from holdfast.web.cards import DONE, NEEDS, QUIET, RUNNING, cards
+from holdfast.web.cards import DONE, NEEDS, QUIET, RUNNING, list_cards
 
 if TYPE_CHECKING:
     from holdfast.budgets.rules.ledger import BudgetState
@@ -47,10 +47,10 @@ def gather(page: PageContext) -> dict[str, Any]:
 
     lanes: dict[str, list[Card]] = {lane: [] for lane in (RUNNING, QUIET, DONE, NEEDS)}
     for card in take_all("cards"):
-        lanes[card["lane"]].append(card)
+        lanes[card.lane].append(card)
     silent = lanes.pop(NEEDS)
     for shown in lanes.values():
-        shown.sort(key=lambda card: card["seen_at"], reverse=True)
+        shown.sort(key=lambda card: card.seen_at, reverse=True)
     return {
         "workspaces": places,
         "gates": sorted(take_all("gates"), key=lambda gate: gate["at"]),
@@ -58,9 +58,12 @@ def gather(page: PageContext) -> dict[str, Any]:
         "clients": take_all("clients"),
         "limits": take_all("limits"),
         "quotas": _newest_quotas(take_all("quotas"), page.now),
-        "silent": silent[:MOST_SILENT],
+        "silent": [vars(card) for card in silent[:MOST_SILENT]],
         "notices": take_all("notices"),
-        **{lane: shown[: MOST_CARDS[lane]] for lane, shown in lanes.items()},
+        **{
+            lane: [vars(card) for card in shown[: MOST_CARDS[lane]]]
+            for lane, shown in lanes.items()
+        },
         "counts": {**{lane: len(shown) for lane, shown in lanes.items()}, "silent": len(silent)},
     }
 
@@ -92,10 +95,10 @@ def _place(place: ServedWorkspace, page: PageContext) -> dict[str, Any]:
         put_back(workspace, now=now)
         held = latch.read(workspace)
         found["stopped"] = {**held} if held else None
-        found["cards"] = list(cards(place, now, page.meter))
+        found["cards"] = list(list_cards(place, now, page.meter))
         found["notices"] = [
             {"workspace": place.key, **one}
-            for one in status.attention(workspace)
+            for one in status.list_attention(workspace)
             if not one["next"].startswith(TOLD_APART)
         ]
         found["clients"] = [
@@ -116,8 +119,8 @@ def _place(place: ServedWorkspace, page: PageContext) -> dict[str, Any]:
         if workspace.exists():
             found["gates"], found["collected"] = list_gates(place, now)
             found["alerts"] = [
-                {**alert, **_wrong_ceiling(alert, page.words)}
-                for alert in _alerts(place, workspace)
+                {"workspace": place.key, **alert, **_wrong_ceiling(place.key, alert, page.words)}
+                for alert in list_alerts(workspace)
             ]
         if not (found["cards"] or found["gates"] or found["alerts"]):
             found["is_new"] = True
@@ -195,22 +198,22 @@ def problem_of(type: str, typed: str, value: float, stop: float) -> str:
     return ""
 
 
-def _wrong_ceiling(alert: dict[str, Any], words: Mapping[str, str]) -> dict[str, str]:
+def _wrong_ceiling(key: str, alert: dict[str, Any], words: Mapping[str, str]) -> dict[str, str]:
     """What a person typed for this alert, and why it could not be taken; both empty without."""
-    if words.get("alert") != f"{alert['workspace']}-{alert['type']}":
+    if words.get("alert") != f"{key}-{alert['type']}":
         return {"typed": "", "wrong": ""}
     typed = words.get("until", "")[:LONGEST_TYPED]
     wrong = problem_of(alert["type"], typed, alert["value_at"], alert["stop_at"])
     return {"typed": typed, "wrong": wrong}
 
 
-def _alerts(place: ServedWorkspace, workspace: Workspace) -> list[dict[str, Any]]:
+def list_alerts(workspace: Workspace) -> list[dict[str, Any]]:
+    """The alerts of the budget that wait for a person."""
     if workspace.journal.head(budgets.STREAM) is None:
         return []
     state: BudgetState = load(workspace.journal, budgets, budgets.STREAM)[0]
     return [
         {
-            "workspace": place.key,
             "type": type,
             "name": name_of(type),
             "value": amount(type, pending["value"]),

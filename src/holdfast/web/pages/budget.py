@@ -74,7 +74,7 @@ def _spent(place: ServedWorkspace, page: PageContext) -> dict[str, Any]:
     known = [(one, one["spent"]["cost"] or one["spent"]["cost_at_least"]) for one in costs]
     known = sorted((pair for pair in known if pair[1]), key=lambda pair: -pair[1])[:MOST_SESSIONS]
     return {
-        "days": figures.days([(one["session"], one["messages"]) for one in costs], page.now),
+        "days": figures.draw_days([(one["session"], one["messages"]) for one in costs], page.now),
         "sessions": [
             {
                 "session": one["session"],
@@ -107,8 +107,8 @@ def _gauge(type: str, state: BudgetState, held: InForce, recent: list[Record]) -
         "level": level,
         "limits": {level: held.limits[level].get(type) for level in LEVELS},
         "actions": {level: held.actions[level][type] for level in LEVELS},
-        "gauge": figures.gauge(value, marks),
-        "chart": figures.chart(_series(type, recent), marks),
+        "gauge": figures.draw_gauge(value, marks),
+        "chart": figures.draw_chart(_series(type, recent), marks),
     }
 
 

@@ -12,7 +12,7 @@ from holdfast.gates.rules.content import render
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import worktrees
 from holdfast.web.pages import board
-from holdfast.web.work_tree import since_commit
+from holdfast.web.work_tree import compare_with_commit
 
 if TYPE_CHECKING:
     from holdfast.gates.rules.gate import GateState
@@ -38,7 +38,7 @@ def gather(page: PageContext) -> dict[str, Any]:
         "rendered": render(content),
         "facts": facts(state, page.now),
         "refused": refused_attempts(workspace, state["id"]),
-        "changed": since_commit(asked["worktree"], worktrees(workspace)),
+        "changed": compare_with_commit(asked["worktree"], worktrees(workspace)),
         "place": place.name,
         "following": _next(page, state) if rules.is_over(state) else None,
     }

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.kernel.errors import HoldfastError, Usage
-from holdfast.maintenance.record_text import LONGEST, describe_all, said
+from holdfast.maintenance.record_text import LONGEST, describe_all, text_of
 from holdfast.web.record_text import show_record
 from holdfast.web.workspaces import format_positions, parse_positions
 
@@ -151,7 +151,7 @@ def _search(
 
 def _snippet(record: Record, wanted: list[str]) -> str:
     """The text around the first match in a body."""
-    if not wanted or record["body"] is None or wanted[0] in said(record)[:LONGEST].casefold():
+    if not wanted or record["body"] is None or wanted[0] in text_of(record)[:LONGEST].casefold():
         return ""
     text = json.dumps(record["body"], ensure_ascii=False)
     at = text.casefold().find(wanted[0])

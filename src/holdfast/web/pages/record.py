@@ -14,7 +14,7 @@ from holdfast.kernel.workspace import worktrees
 from holdfast.maintenance.history import change_of
 from holdfast.maintenance.record_text import LONGEST_WAY, describe_all
 from holdfast.web.record_text import read_last, show_record
-from holdfast.web.work_tree import between
+from holdfast.web.work_tree import compare_checkpoints
 
 if TYPE_CHECKING:
     from holdfast.journal.interface import Journal, Record
@@ -93,7 +93,7 @@ def _work_tree(workspace: Workspace, record: Record) -> dict[str, Any] | None:
         "commit": world.get("commit") or "",
         "dirty_files": (world.get("dirty_files") or [])[:40],
         "claims": body.get("claims") or [],
-        **between(
+        **compare_checkpoints(
             world["worktree"], record["at"], earlier[-1] if earlier else "", worktrees(workspace)
         ),
     }

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from holdfast.budgets.rules import budget as budgets
-from holdfast.budgets.rules.boxes import amount, name_of
 from holdfast.kernel.errors import NotFound
-from holdfast.kernel.state import load
 from holdfast.plans import runs
 from holdfast.plans.rules import run as rules
 from holdfast.plans.rules.drawing import graph, states_of, svg
@@ -17,10 +14,10 @@ from holdfast.plans.rules.run_model import ALERT_WAITS, ASKED, FAILED, OVER, RUN
 from holdfast.plans.runs import RunFolder
 from holdfast.processes.lease import is_held
 from holdfast.web import figures
+from holdfast.web.pages.board import list_alerts
 from holdfast.web.record_text import read_end, show_records
 
 if TYPE_CHECKING:
-    from holdfast.budgets.rules.ledger import BudgetState
     from holdfast.kernel.workspace import Workspace
     from holdfast.plans.rules.drawing import State
     from holdfast.plans.rules.run_model import PlanRun, RunState
@@ -77,7 +74,7 @@ def gather(page: PageContext) -> dict[str, Any]:
         "more_plans": max(0, len(plans) - MOST_PLANS),
         "chosen": chosen and {**_tasks(state, chosen), "state": states[chosen]},
         "log": _log(kept, state["plans"][chosen], page.words["task"]) if chosen else None,
-        "work": figures.bars(_work(state)[-MOST_BARS:], page.now),
+        "work": figures.draw_bars(_work(state)[-MOST_BARS:], page.now),
         "refused": state["refused"] + len(workspace.journal.refusals(f"run:{state['id']}")),
         "next": "" if runner or state["status"] in OVER else runs.resume_command(state),
         "timeline": show_records(place, rules.stream_of(state["id"]), page.number("before")),
@@ -89,18 +86,10 @@ def _alerts(workspace: Workspace, state: RunState) -> list[dict[str, str]]:
     pause = state["pause"]
     if pause is None or pause["reason"] != ALERT_WAITS:
         return []
-    if workspace.journal.head(budgets.STREAM) is None:
-        return []
-    ledger: BudgetState = load(workspace.journal, budgets, budgets.STREAM)[0]
+    names = ("type", "name", "value", "threshold")
     return [
-        {
-            "type": type,
-            "name": name_of(type),
-            "value": amount(type, pending["value"]),
-            "threshold": amount(type, pending["threshold"]),
-            "next": f"holdfast guard ack {type}",
-        }
-        for type, pending in ledger["pending"].items()
+        {**{name: alert[name] for name in names}, "next": f"holdfast guard ack {alert['type']}"}
+        for alert in list_alerts(workspace)
     ]
 
 

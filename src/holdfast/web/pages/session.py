@@ -21,10 +21,8 @@ if TYPE_CHECKING:
     from holdfast.journal.interface import Record
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.rules.model import SessionState
-    from holdfast.web.background import SpendingMeter
     from holdfast.web.pages import PageContext
     from holdfast.web.readers import SessionView
-    from holdfast.web.workspaces import ServedWorkspace
 
 MOST_TASKS = 60
 MOST_EVENTS, MOST_FILES = 60, 12
@@ -41,43 +39,33 @@ def gather(page: PageContext) -> dict[str, Any]:
         found = find_unrecorded(workspace, sessions.check_id(page.words["id"]))
         if found is None:
             raise
-        return _unrecorded(place, found, page.meter)
-    view = page.meter.session(place.root, state["session"], recorded=True)
+        return _unrecorded(page, found)
     stream = rules.stream_of(state["session"])
     recent = read_last(workspace, stream, LOOKED_BACK)
     completed = state["progress"]["completed"]
     return {
-        "workspace": place.key,
+        **_shared(page, state, page.meter.session(place.root, state["session"], recorded=True)),
         "recorded": True,
-        "session": state,
         "completed": completed[-MOST_TASKS:],
         "earlier": max(0, len(completed) - MOST_TASKS),
         "checkpoints": [_checkpoint(one) for one in recent if one["kind"] == "captured"][::-1][:40],
-        "name": _name(state),
-        "story": _story(state),
-        "spent": page.meter.figures(place.root, session=state["session"])._asdict(),
-        "work": figures.bars(_work(recent, state), page.now),
+        "work": figures.draw_bars(_work(recent, state), page.now),
         "handoff": _handoff(workspace, state, page.now),
-        **_course(view),
         "is_reading": False,
-        "next": f"holdfast resume --session {state['session'][:8]}",
         "timeline": show_records(place, stream, page.number("before")),
     }
 
 
-def _unrecorded(
-    place: ServedWorkspace, found: FoundSession, meter: SpendingMeter
-) -> dict[str, Any]:
+def _unrecorded(page: PageContext, found: FoundSession) -> dict[str, Any]:
     """The page of a session that the journal does not know: its story and its pack, from its transcript."""
     session = found["session"]
-    view = meter.session(place.root, session, recorded=False)
+    view = page.meter.session(page.place.root, session, recorded=False)
     state: Any = {
         **rules.initial(rules.stream_of(session)),
         "observed": view.observed if view else None,
     }
-    handoff = (view.handoff if view else None) or {"prompt": "", "pack": "", "problem": ""}
     return {
-        "workspace": place.key,
+        **_shared(page, state, view),
         "recorded": False,
         "found": {
             "client": found["client"],
@@ -86,21 +74,24 @@ def _unrecorded(
             "at": clock.stamp(found["modified"]),
         },
         "client": title_of(found["client"]),
-        "session": state,
-        "name": _name(state),
-        "story": _story(state),
-        "spent": meter.figures(place.root, session=session)._asdict(),
-        "handoff": handoff,
-        **_course(view),
+        "handoff": (view.handoff if view else None) or {"prompt": "", "pack": "", "problem": ""},
         "is_reading": view is None,
-        "next": f"holdfast resume --session {session[:8]}",
     }
 
 
-def _course(view: SessionView | None) -> dict[str, Any]:
-    """The chart, or why there is none; neither while the transcript is being read."""
-    course = figures.course(view.moments, view.messages) if view else None
-    return {"course": course, "unread": view.problem if view else ""}
+def _shared(page: PageContext, state: SessionState, view: SessionView | None) -> dict[str, Any]:
+    """What both pages show. There is no chart while the transcript is being read."""
+    session = state["session"]
+    return {
+        "workspace": page.place.key,
+        "session": state,
+        "name": _name(state),
+        "story": _story(state),
+        "spent": page.meter.figures(page.place.root, session=session)._asdict(),
+        "course": figures.draw_course(view.moments, view.messages) if view else None,
+        "unread": view.problem if view else "",
+        "next": f"holdfast resume --session {session[:8]}",
+    }
 
 
 def find(workspace: Workspace, id: str) -> SessionState:

@@ -73,7 +73,7 @@ def gather(page: PageContext) -> dict[str, Any]:
         },
         "attempts": attempts,
         "log": _log(track, attempts),
-        "work": figures.bars([_work(state, each) for each in checkpoints_of(state)], page.now),
+        "work": figures.draw_bars([_work(state, each) for each in checkpoints_of(state)], page.now),
         "next": "" if step == COMPLETE else f"holdfast loop resume --track {state['track']}",
         "timeline": show_records(place, track.place.stream, page.number("before")),
     }  # fmt: skip

@@ -19,24 +19,24 @@ holdfast = command_line.holdfast
 
 
 def test_init_writes_the_workspace_down_once(repository: Path, holdfast: Holdfast) -> None:
-    assert registry.roots() == []
+    assert registry.list_roots() == []
     for _ in range(2):
         assert holdfast("init", "--client", "claude").code == 0
-    assert registry.roots() == [str(repository)]
+    assert registry.list_roots() == [str(repository)]
     assert holdfast("uninstall").code == 0
-    assert registry.roots() == []
+    assert registry.list_roots() == []
 
 
 def test_a_dry_run_writes_nothing_down(repository: Path, holdfast: Holdfast) -> None:
     holdfast("init", "--client", "claude", "--dry-run")
-    assert registry.roots() == []
+    assert registry.list_roots() == []
 
 
 def test_all_worktrees_are_one_workspace(repository: Path, git: Git, tmp_path: Path) -> None:
     linked = tmp_path / "linked"
     git("worktree", "add", "--quiet", str(linked), at=repository)
     registry.remember(discover(str(linked)))
-    assert registry.roots() == [str(repository)]
+    assert registry.list_roots() == [str(repository)]
 
 
 def test_what_is_gone_is_left_out(tmp_path: Path, repository: Path) -> None:
@@ -45,7 +45,7 @@ def test_what_is_gone_is_left_out(tmp_path: Path, repository: Path) -> None:
     document = json.loads(file.read_text())
     document["workspaces"] += [str(tmp_path / "gone"), 7]
     file.write_text(json.dumps(document))
-    assert registry.roots() == [str(repository)]
+    assert registry.list_roots() == [str(repository)]
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"workspaces": 3}', "\xff"])
@@ -53,9 +53,9 @@ def test_a_damaged_file_is_no_obstacle(repository: Path, text: str) -> None:
     folder = Path(user_folder())
     folder.mkdir(parents=True)
     (folder / WORKSPACES).write_text(text, encoding="latin-1")
-    assert registry.roots() == []
+    assert registry.list_roots() == []
     registry.remember(discover(str(repository)))
-    assert registry.roots() == [str(repository)]
+    assert registry.list_roots() == [str(repository)]
 
 
 def test_init_works_where_nothing_can_be_written_down(
@@ -78,4 +78,4 @@ def test_two_at_once_are_both_written_down(tmp_path: Path) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(registry.roots()) == sorted(str(root) for root in roots)
+    assert sorted(registry.list_roots()) == sorted(str(root) for root in roots)
