@@ -14,7 +14,7 @@ from holdfast.clients.table import titles
 from holdfast.fleet.epic import find
 from holdfast.kernel import clock
 from holdfast.kernel.errors import NotFound, Usage
-from holdfast.session import spending, steps
+from holdfast.session import spending
 from holdfast.session.sessions import check_id
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def _now(budget: Budget) -> int:
 
 def _account_of_session(budget: Budget, session: str) -> Account:
     def marks(spent: Spending) -> list[tuple[str, str]]:
-        return steps.of_session(budget.workspace, spent["session"])
+        return spending.steps_of_session(budget.workspace, spent["session"])
 
     return spending.account(budget.workspace, session=session, marks=marks, now=_now(budget))
 
@@ -182,7 +182,7 @@ def _accounts_of_agent(budget: Budget, request: ReportRequest) -> list[Account]:
         raise NotFound(
             f"There is no agent {request.agent}.", hint="`holdfast agent list` lists them."
         )
-    lives = steps.of_agent(place.workspace, stream)
+    lives = spending.steps_of_agent(place.workspace, stream)
     if not lives:
         raise NotFound(
             f"No transcript of {request.agent} is known.",

@@ -18,6 +18,7 @@ from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import StoreAway
 from holdfast.session import session_files, sessions, spending
 from holdfast.session.observed_state import is_empty
+from holdfast.session.rules.session import stream_of
 from holdfast.session.spending import fold_events
 
 TYPE_CHECKING = False
@@ -127,7 +128,6 @@ def record(
 ) -> None:
     """Make a record of what was observed, and of the work tree if `world` holds a look at it. `of` is the
     client's session, where it is not the one that is recorded."""
-    from holdfast.session.rules.session import stream_of
     from holdfast.streams import open_writer
 
     command = {

@@ -32,7 +32,13 @@ from holdfast.session.rules.verdict import (
     judge,
     lacking,
 )
-from holdfast.session.session_choice import choose, is_running, known_session, session_of_file
+from holdfast.session.session_choice import (
+    choose,
+    found_at,
+    is_running,
+    known_session,
+    session_of_file,
+)
 from holdfast.session.world import (
     CONTROL_FILES,
     changed_files,
@@ -434,7 +440,7 @@ def _why_unknown(reasons: list[Reason]) -> str:
 
 def _from_transcript(workspace: Workspace | None, request: ResumeRequest, now: int) -> Resumption:
     """A pack from one file, wherever it lies."""
-    from holdfast.session.transcript_resume import found_at, resume_transcript
+    from holdfast.session.transcript_resume import resume_transcript
 
     found = found_at(request["transcript"])
     state = known_session(workspace, found["session"]) if workspace and workspace.exists() else None

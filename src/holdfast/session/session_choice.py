@@ -109,6 +109,21 @@ def _named(workspace: Workspace, wanted: str, discovered: list[FoundSession]) ->
     return {"state": state, "found": found}
 
 
+def found_at(path: str) -> FoundSession:
+    """The session that a transcript file holds; refused where it is no client's."""
+    from holdfast.clients.discovery import session_at
+
+    found = session_at(path)
+    if found is None:
+        missing = "There is no file" if not os.path.exists(path) else "No client's transcript:"
+        raise NotFound(
+            f"{missing} {path}.",
+            hint="`holdfast resume --list` lists the sessions of all clients here; --session ID "
+            "resumes one of them without the name of its file.",
+        )
+    return found
+
+
 def known_session(workspace: Workspace, session: str) -> SessionState | None:
     state = sessions.read_or_new(workspace, session) if workspace.exists() else None
     return state if state and (state["captures"] or state.get("observed")) else None

@@ -44,8 +44,11 @@ def folder_of(workspace: Workspace, session: str) -> str:
 
 def read(workspace: Workspace, session: str, name: str) -> dict[str, Any]:
     """What was kept under a name; nothing when it is not there, or damaged."""
+    return _read(os.path.join(folder_of(workspace, session), name))
+
+
+def _read(path: str) -> dict[str, Any]:
     try:
-        path = os.path.join(folder_of(workspace, session), name)
         value = canonical_json.loads(read_plain(path).decode())
     except (OSError, ValueError):
         return {}
@@ -55,16 +58,8 @@ def read(workspace: Workspace, session: str, name: str) -> dict[str, Any]:
 def every(workspace: Workspace, name: str) -> list[dict[str, Any]]:
     """What all the slots of this worktree keep under a name, of all sessions."""
     parent = os.path.join(workspace.tool_folder, FOLDER)
-    found = []
-    for folder in _names(parent):
-        try:
-            path = os.path.join(parent, folder, name)
-            value = canonical_json.loads(read_plain(path).decode())
-        except (OSError, ValueError):
-            continue
-        if isinstance(value, dict):
-            found.append(value)
-    return found
+    found = (_read(os.path.join(parent, folder, name)) for folder in _names(parent))
+    return [value for value in found if value]
 
 
 def keep(workspace: Workspace, session: str, name: str, value: dict[str, Any]) -> None:

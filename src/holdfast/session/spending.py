@@ -23,6 +23,7 @@ from holdfast.clients.usage.tally import in_memory, open_tally
 from holdfast.kernel import clock, config
 from holdfast.kernel.errors import StoreAway, Usage
 from holdfast.session import quotas, sessions
+from holdfast.session.rules.session import stream_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,8 +85,9 @@ if TYPE_CHECKING:
         messages: list[tuple[str, float | None]]
 
     Clean = Callable[[str], str]
-    # From what was spent to the moments at which steps began, each with its name.
-    Marks = Callable[[Spending], Sequence[tuple[str, str]]]
+    # A moment, and the name of the step that began then.
+    Mark = tuple[str, str]
+    Marks = Callable[[Spending], Sequence[Mark]]
 
 # A longer pause between two answers is no work of the agent's.
 LONGEST_PAUSE = 5 * clock.MINUTE
@@ -247,6 +249,57 @@ def _request_of(seen: dict[str, Any]) -> str:
     """The request under way, as lists of sessions have it."""
     asked = [seen.get("first"), *seen.get("earlier", []), seen.get("request")]
     return request_under_way([one["text"] for one in asked if one])
+
+
+# When an agent or a session went on to its next step
+
+
+def steps_of_session(workspace: Workspace, session: str) -> list[Mark]:
+    """After each checkpoint of a session: the task that it names as the current one."""
+    marks: list[Mark] = []
+    current, number = "", 0
+    for record in _records(workspace, stream_of(session)):
+        if record["kind"] == "captured":
+            number += 1
+            current = str(record["body"].get("set", {}).get("current", current))
+            _begin_step(marks, record["at"], current or f"after checkpoint {number}")
+    return marks
+
+
+def steps_of_agent(workspace: Workspace, stream: str) -> dict[str, list[Mark]]:
+    """The steps of an agent in each of its transcripts, the oldest life's first.
+
+    An agent names its transcript when a life begins, or with a heartbeat later on.
+    """
+    lives: dict[str, list[Mark]] = {}
+    transcript, step = "", ""
+    for record in _records(workspace, stream):
+        if record["kind"] in ("started", "resumed"):
+            transcript = ""
+        body = record["body"]
+        transcript = str(_table_in(body, "life").get("transcript") or transcript)
+        said = {**_table_in(body, "checkpoint"), **_table_in(body, "set")}
+        step = str(said.get("current_step") or step)
+        if transcript:
+            _begin_step(lives.setdefault(transcript, []), record["at"], step)
+    return lives
+
+
+def _begin_step(marks: list[Mark], at: str, name: str) -> None:
+    if not marks or marks[-1][1] != name:
+        marks.append((at, name))
+
+
+def _table_in(body: dict[str, Any], name: str) -> dict[str, Any]:
+    part = body.get(name)
+    return part if isinstance(part, dict) else {}
+
+
+def _records(workspace: Workspace, stream: str) -> list[Any]:
+    """What can still be read of a stream: not the records whose bodies were erased."""
+    if not workspace.exists():
+        return []
+    return [each for each in workspace.journal.read(stream) if isinstance(each["body"], dict)]
 
 
 # Which session
