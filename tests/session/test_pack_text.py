@@ -10,7 +10,7 @@ from holdfast.clients.conversation import SessionEvent, task_of
 from holdfast.session.handover_text import as_it_is
 from holdfast.session.observe import observe
 from holdfast.session.pack import INTRODUCTION, render
-from holdfast.session.pack_work import NAMES_OF_A_FILE
+from holdfast.session.pack_observation import NAMES_OF_A_FILE
 from holdfast.session.rules.handover import next_step as next_of
 
 if TYPE_CHECKING:

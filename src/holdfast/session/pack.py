@@ -220,17 +220,16 @@ def _sections(parts: Parts, seen: Observation | None, room: int) -> tuple[list[S
     tree = _tree(parts.get("tree"), min(MOST_OF_TREE, int(room * SHARES["tree"])))
     filled.take("tree", "Work tree now", tree)
     if seen is not None:
-        # Without an observation, as at most starts, they are not loaded.
-        from holdfast.session import pack_conversation as conversation
-        from holdfast.session import pack_work as work
+        # Without an observation, as at most starts, it is not loaded.
+        from holdfast.session import pack_observation
 
         announced = _take_next_step(filled, seen, stated, statements)
-        request = conversation.take_requests(filled, seen)
+        request = pack_observation.take_requests(filled, seen)
     if stated:
         _take_stated(filled, stated["age"], statements)
     if seen is not None:
-        conversation.take_last_words(filled, seen, request, announced)
-        conversation.take_course(filled, seen, parts.get("transcript", ""))
+        pack_observation.take_last_words(filled, seen, request, announced)
+        pack_observation.take_course(filled, seen, parts.get("transcript", ""))
     notes = _note_lines(
         parts.get("notes") or [], min(filled.left, filled.share_of("notes")) - ROOM_FOR_CLOSING
     )
@@ -239,7 +238,7 @@ def _sections(parts: Parts, seen: Observation | None, room: int) -> tuple[list[S
     for part, (title, texts) in beside.items():
         filled.take(part, one_line(title), [_listed(text) for text in texts], "line")
     if seen is not None:
-        work.take_work(filled, seen)
+        pack_observation.take_work(filled, seen)
     order = (*READ_FIRST, *beside, *READ_LAST)
     return [filled.made[part] for part in order if part in filled.made], filled.left_out
 

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from holdfast.clients.usage.amounts import Cost, Stretch
     from holdfast.clients.usage.model import Source
-    from holdfast.clients.usage.reader import Fold
     from holdfast.clients.usage.tally import Tally
     from holdfast.kernel.workspace import Workspace
 
@@ -84,7 +83,8 @@ if TYPE_CHECKING:
         spent: Spending
         messages: list[tuple[str, float | None]]
 
-    Clean = Callable[[str], str]
+    # Read what is new in the files of a session; the problem of each file that could not be read.
+    Refresh = Callable[[Sequence[Source]], dict[str, str]]
     # A moment, and the name of the step that began then.
     Mark = tuple[str, str]
     Marks = Callable[[Spending], Sequence[Mark]]
@@ -104,21 +104,16 @@ def work_done(workspace: Workspace, *, session: str = "", now: int) -> WorkDone:
     """How much a session did by now, beside what it cost."""
     asked = session or _surrounding()
     sources = sources_of(workspace, asked)
-    done: WorkDone = _with_tally(
-        workspace, lambda tally, clean, fold: _work(tally, sources, asked, now, clean, fold)
-    )
+
+    def read(tally: Tally, refresh_all: Refresh) -> WorkDone:
+        refresh_all(sources)
+        return _work(tally, sources, asked, now)
+
+    done: WorkDone = _with_tally(workspace, now, read)
     return done
 
 
-def _work(
-    tally: Tally,
-    sources: Sequence[Source],
-    asked: str,
-    now: int,
-    clean: Callable[[str], str],
-    fold: Fold | None,
-) -> WorkDone:
-    refresh(tally, sources, now, clean, fold)
+def _work(tally: Tally, sources: Sequence[Source], asked: str, now: int) -> WorkDone:
     keys = [key_of(sources[0])] if sources else tally.keys(asked)
     if not keys:
         return {"turns": None, "minutes": None, "tokens": None, "subagent": None, "quota": None}
@@ -171,23 +166,27 @@ def account(
     sources = sources_at(transcript) if transcript else sources_of(workspace, asked)
     found: Account = _with_tally(
         workspace,
-        lambda tally, clean, fold: _account(tally, sources, asked, marks, now, clean, fold),
+        now,
+        lambda tally, refresh_all: _account(tally, sources, asked, marks, refresh_all(sources)),
     )
     return found
 
 
-def _with_tally(workspace: Workspace, read: Callable[[Tally, Clean, Fold | None], Any]) -> Any:
-    """What `read` returns for the workspace's tally, its redaction, and the fold of observations."""
+def _with_tally(workspace: Workspace, now: int, read: Callable[[Tally, Refresh], Any]) -> Any:
+    """What `read` returns for the workspace's tally."""
     clean = redaction_of(workspace)
-    settings = config.settings_of(workspace)
-    fold = fold_events if settings["session.observe"] else None
+    fold = fold_events if config.settings_of(workspace)["session.observe"] else None
+
+    def read_with(tally: Tally) -> Any:
+        return read(tally, lambda sources: refresh(tally, sources, now, clean, fold))
+
     with open_tally(workspace.home) as tally:
         try:
-            return read(tally, clean, fold)
+            return read_with(tally)
         except apsw.Error:
             # A full disk, or a file that went bad: the transcripts themselves are there.
             with in_memory() as fresh:
-                return read(fresh, clean, fold)
+                return read_with(fresh)
 
 
 def _account(
@@ -195,11 +194,8 @@ def _account(
     sources: Sequence[Source],
     asked: str,
     marks: Marks | None,
-    now: int,
-    clean: Callable[[str], str],
-    fold: Fold | None,
+    problems: dict[str, str],
 ) -> Account:
-    problems = refresh(tally, sources, now, clean, fold)
     keys = [key_of(sources[0])] if sources else tally.keys(asked)
     if not keys:
         return {"spent": _nothing(asked), "steps": [], "subagents": [], "elsewhere": 0.0}
@@ -220,21 +216,15 @@ def costs_over_time(
     """What these sessions spent, each with its messages. Each entry has the files of one session."""
     found: list[SessionCosts] = _with_tally(
         workspace,
-        lambda tally, clean, fold: [
-            _costs(tally, one, now, clean, fold) for one in sources_of_each if one
+        now,
+        lambda tally, refresh_all: [
+            _costs(tally, one, refresh_all(one)) for one in sources_of_each if one
         ],
     )
     return found
 
 
-def _costs(
-    tally: Tally,
-    sources: Sequence[Source],
-    now: int,
-    clean: Callable[[str], str],
-    fold: Fold | None,
-) -> SessionCosts:
-    problems = refresh(tally, sources, now, clean, fold)
+def _costs(tally: Tally, sources: Sequence[Source], problems: dict[str, str]) -> SessionCosts:
     key = key_of(sources[0])
     return {
         "session": sources[0]["session"],
