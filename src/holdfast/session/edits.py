@@ -132,7 +132,7 @@ def show_edits(
 ) -> SessionEdits:
     """What the work tree lacks of a session's edits. Nothing is written."""
     found, files = _look(workspace, folder, request)
-    return _told(workspace, found, files)
+    return _describe(workspace, found, files)
 
 
 def apply_edits(
@@ -140,7 +140,7 @@ def apply_edits(
 ) -> AppliedEdits:
     """Write the edits that are missing, after a snapshot of the work tree: restore it to undo them."""
     found, files = _look(workspace, folder, request)
-    told = _told(workspace, found, files)
+    told = _describe(workspace, found, files)
     top = _top(folder)
     if top is None:
         raise HoldfastError(
@@ -450,7 +450,7 @@ class _Versions:
             return None
         if int(size.output) > LARGEST_FILE:
             raise OSError(0, "it is too large")
-        return unified(_decoded(git(self._top, "cat-file", "blob", name)))
+        return unified(_decode(git(self._top, "cat-file", "blob", name)))
 
     def _commit_before(self, at: str) -> str:
         try:
@@ -463,13 +463,13 @@ class _Versions:
 def _read_text(path: str) -> tuple[str | None, bool]:
     """What a file holds, with one kind of line break, and whether it has the other kind; None: no file."""
     try:
-        text = _decoded(read_plain(path, LARGEST_FILE, follow=False))
+        text = _decode(read_plain(path, LARGEST_FILE, follow=False))
     except FileNotFoundError:
         return None, False
     return unified(text), "\r\n" in text
 
 
-def _decoded(content: bytes) -> str:
+def _decode(content: bytes) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError:
@@ -535,7 +535,9 @@ def _merge(
 # What is shown
 
 
-def _told(workspace: Workspace | None, found: FoundSession, files: Sequence[_File]) -> SessionEdits:
+def _describe(
+    workspace: Workspace | None, found: FoundSession, files: Sequence[_File]
+) -> SessionEdits:
     rules = config.settings_of(workspace)["redact.rules"] if workspace else {}
     redactor = Redactor(rules=rules)
     return {
@@ -543,11 +545,11 @@ def _told(workspace: Workspace | None, found: FoundSession, files: Sequence[_Fil
         "client": found["client"],
         "transcript": found["path"],
         "modified": found["modified"],
-        "files": [_shown(file, redactor) for file in files],
+        "files": [_describe_file(file, redactor) for file in files],
     }
 
 
-def _shown(file: _File, redactor: Redactor) -> EditedFile:
+def _describe_file(file: _File, redactor: Redactor) -> EditedFile:
     exact = diff_of(file.path, file.present, file.wanted) if file.state == "missing" else ""
     diff = redactor.text(exact)
     return {

@@ -118,7 +118,7 @@ def transcript_lines(
     ]
 
 
-def as_it_is(seen: Observation, root: str) -> Observation:
+def mark_missing_files(seen: Observation, root: str) -> Observation:
     """The observation with files that are no longer there marked as deleted, and without paths that
     a text named but that do not exist."""
     if not root or not os.path.isdir(root):
@@ -138,7 +138,7 @@ def as_it_is(seen: Observation, root: str) -> Observation:
     return {**seen, "files": files, "glimpsed": glimpsed}
 
 
-def as_stated(seen: Observation, state: SessionState) -> Observation:
+def mark_completed_tasks(seen: Observation, state: SessionState) -> Observation:
     """The observation with the tasks done that a later statement calls completed."""
     completed = {one_line(task) for task in state["progress"]["completed"]}
     if not completed or not is_stated_later(state):

@@ -233,7 +233,7 @@ def _choose_files(
     files: list[tuple[str, SeenFile]] = [*seen["files"].items()]
     for path, weight in seen["glimpsed"].items():
         if path not in shown and not any(other.endswith(f"/{path}") for other in known):
-            files.append((path, _glimpsed(weight)))
+            files.append((path, _make_glimpsed(weight)))
     files.sort(key=lambda file: (-file[1]["weight"], file[0]))
     chosen: list[tuple[str, SeenFile]] = []
     folders: set[tuple[bool, str]] = set()
@@ -243,7 +243,7 @@ def _choose_files(
         glimpsed += file["state"] == "glimpsed"
         if file["state"] == "glimpsed" and glimpsed > MOST_GLIMPSED:
             continue
-        folder, name = _split(path)
+        folder, name = _split_path(path)
         group = (file["edits"] > 0, folder)
         cost = len(name) + 2 + (7 if file["edits"] else 0)
         cost += 0 if group in folders else len(folder) + 5
@@ -254,7 +254,7 @@ def _choose_files(
     return chosen, used, len(files) - len(chosen)
 
 
-def _split(path: str) -> tuple[str, str]:
+def _split_path(path: str) -> tuple[str, str]:
     """A path as the folder under which it is listed, and its last two parts."""
     parts = path.split("/")
     return "/".join(parts[:-2]), "/".join(parts[-2:])
@@ -267,12 +267,14 @@ def _file_lines(files: Sequence[tuple[str, SeenFile]], beside: dict[int, list[st
     for path, file in files:
         names = beside.get(file["number"])
         if names:
-            lines.append(f"- {one_line(path)}{_notes(file)}: {', '.join(names[:NAMES_OF_A_FILE])}")
+            lines.append(
+                f"- {one_line(path)}{_describe_use(file)}: {', '.join(names[:NAMES_OF_A_FILE])}"
+            )
             if len(names) > NAMES_OF_A_FILE:
                 lines.append(f"  further: {', '.join(names[NAMES_OF_A_FILE:])}")
         else:
-            folder, name = _split(one_line(path))
-            folders.setdefault(folder, []).append(name + _notes(file))
+            folder, name = _split_path(one_line(path))
+            folders.setdefault(folder, []).append(name + _describe_use(file))
     for folder, together in folders.items():
         if len(together) == 1 and folder:
             lines.append(f"- {folder}/{together[0]}")
@@ -281,14 +283,14 @@ def _file_lines(files: Sequence[tuple[str, SeenFile]], beside: dict[int, list[st
     return lines
 
 
-def _notes(file: SeenFile) -> str:
+def _describe_use(file: SeenFile) -> str:
     notes = [file["state"]] if file["state"] in ("created", "deleted") else []
     if file["edits"] > 1:
         notes.append(times_of(file["edits"]))
     return f" ({', '.join(notes)})" if notes else ""
 
 
-def _glimpsed(weight: float) -> SeenFile:
+def _make_glimpsed(weight: float) -> SeenFile:
     none = {"number": -2, "edits": 0, "reads": 0, "call": 0}
     return {**none, "weight": weight, "state": "glimpsed"}  # type: ignore[typeddict-item]
 
@@ -358,7 +360,7 @@ def _names(
             cost = len(name) + 2
             if listed is None:
                 # With its first name, the file gets a line of its own.
-                cost += len(_split(files[number])[0]) + 5
+                cost += len(_split_path(files[number])[0]) + 5
             if cost > room or len(listed or ()) >= most:
                 left.append(name)
                 continue

@@ -12,7 +12,7 @@ from holdfast.session.rules.model import PROGRESS_FILE, empty_progress
 from holdfast.session.rules.prompt import (
     CONTINUE,
     NAMES_NO_ISSUE,
-    boxed,
+    draw_box,
     generic,
     next_action_of,
     weaknesses,
@@ -30,7 +30,7 @@ def show(run: CheckpointRun) -> Step:
     if warning:
         run.lines.append(f"Warning: {warning}")
         run.warnings.append(warning)
-    run.lines.append(boxed(run.prompt))
+    run.lines.append(draw_box(run.prompt))
     if warning.startswith(PROGRESS_FILE):
         return report.failed(report.PROMPT, f"{PROGRESS_FILE} cannot be read")
     return report.done(report.PROMPT)

@@ -35,11 +35,11 @@ def choose(workspace: Workspace, request: ResumeRequest, now: int) -> ChosenSess
     wanted = request.get("session", "")
     discovered = sessions_of_clients(workspace) if request.get("discover", True) else []
     if wanted:
-        return _named(workspace, wanted, discovered)
-    busy = _busy(workspace, discovered, now)
+        return _choose_named(workspace, wanted, discovered)
+    busy = _list_busy(workspace, discovered, now)
     discovered = [one for one in discovered if one["session"] not in busy]
     try:
-        state = _whose(workspace, busy)
+        state = _choose_known(workspace, busy)
     except NotFound:
         if not discovered:
             raise
@@ -71,7 +71,7 @@ def sessions_of_clients(workspace: Workspace) -> list[FoundSession]:
     return [one for one in sessions_in(workspace.root) if one["session"] != own]
 
 
-def _busy(workspace: Workspace, discovered: list[FoundSession], now: int) -> dict[str, str]:
+def _list_busy(workspace: Workspace, discovered: list[FoundSession], now: int) -> dict[str, str]:
     """The sessions whose process runs at this moment, but ours, each with its client: none of them
     waits to be continued."""
     busy = {
@@ -96,7 +96,9 @@ def is_running(workspace: Workspace | None, found: FoundSession, now: int) -> bo
     return liveness(found, running_clients(), now=now) == "alive"
 
 
-def _named(workspace: Workspace, wanted: str, discovered: list[FoundSession]) -> ChosenSession:
+def _choose_named(
+    workspace: Workspace, wanted: str, discovered: list[FoundSession]
+) -> ChosenSession:
     matching = [one for one in discovered if one["session"].startswith(wanted)]
     try:
         state: SessionState | None = sessions.find_session(workspace, wanted)
@@ -142,7 +144,7 @@ def is_bare(state: SessionState) -> bool:
     return observed is None or bool(observed.get("session"))
 
 
-def _whose(workspace: Workspace, busy: Container[str]) -> SessionState | None:
+def _choose_known(workspace: Workspace, busy: Container[str]) -> SessionState | None:
     """The session that this process belongs to, else one to take over that is not busy, or nothing
     that any record knows."""
     known = sessions.here(workspace)

@@ -65,7 +65,7 @@ def every(workspace: Workspace, name: str) -> list[dict[str, Any]]:
 def keep(workspace: Workspace, session: str, name: str, value: dict[str, Any]) -> None:
     """OSError where it cannot be written: a caller that counts on it must know. Not synced: it matters as
     long as the session runs, and no session outlives its machine."""
-    path = os.path.join(_prepared(workspace, session), name)
+    path = os.path.join(_prepare(workspace, session), name)
     unfinished = f"{path}.{os.getpid()}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
     descriptor = os.open(unfinished, flags, 0o600)
@@ -109,7 +109,7 @@ def is_due(workspace: Workspace, session: str, name: str, every: int, now: int) 
     import fcntl
 
     try:
-        path = os.path.join(_prepared(workspace, session), name)
+        path = os.path.join(_prepare(workspace, session), name)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError:
         return True
@@ -171,7 +171,7 @@ def _names(parent: str) -> list[str]:
         return []
 
 
-def _prepared(workspace: Workspace, session: str) -> str:
+def _prepare(workspace: Workspace, session: str) -> str:
     folder = folder_of(workspace, session)
     if not os.path.isdir(folder):
         workspace.prepare_tool_folder(FOLDER)

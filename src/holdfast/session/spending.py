@@ -102,7 +102,7 @@ def measured(workspace: Workspace, *, session: str = "", now: int) -> Spending:
 
 def work_done(workspace: Workspace, *, session: str = "", now: int) -> WorkDone:
     """How much a session did by now, beside what it cost."""
-    asked = session or _surrounding()
+    asked = session or _own_session()
     sources = sources_of(workspace, asked)
 
     def read(tally: Tally, refresh_all: Refresh) -> WorkDone:
@@ -162,7 +162,7 @@ def account(
     now: int,
 ) -> Account:
     """The same with its parts; `transcript` names the session by one of its files instead."""
-    asked = session or ("" if transcript else _surrounding())
+    asked = session or ("" if transcript else _own_session())
     sources = sources_at(transcript) if transcript else sources_of(workspace, asked)
     found: Account = _with_tally(
         workspace,
@@ -198,7 +198,7 @@ def _account(
 ) -> Account:
     keys = [key_of(sources[0])] if sources else tally.keys(asked)
     if not keys:
-        return {"spent": _nothing(asked), "steps": [], "subagents": [], "elsewhere": 0.0}
+        return {"spent": _make_unknown(asked), "steps": [], "subagents": [], "elsewhere": 0.0}
     spent = _spending(tally, keys[0], sources, problems)
     agents = amounts.by_agent(tally, keys[0]) if marks else []
     listed = sum(agent["cost_at_least"] for agent in agents)
@@ -295,7 +295,7 @@ def _records(workspace: Workspace, stream: str) -> list[Any]:
 # Which session
 
 
-def _surrounding() -> str:
+def _own_session() -> str:
     """The session that a client runs this process in."""
     return own_id() or os.environ.get("CODEX_SESSION_ID", "")
 
@@ -357,11 +357,11 @@ def _spending(
         "errors": tally.errors(key),
         "recent_errors": tally.recent_errors(key, RECENT_ERRORS),
         "started_at": tally.session(key).get("started_at", ""),
-        "sources": _seen(tally, key, sources, problems),
+        "sources": _list_sources(tally, key, sources, problems),
     }
 
 
-def _seen(
+def _list_sources(
     tally: Tally, key: str, sources: Sequence[Source], problems: dict[str, str]
 ) -> list[SourceSeen]:
     seen: list[SourceSeen] = [
@@ -376,7 +376,7 @@ def _seen(
     return seen
 
 
-def _nothing(session: str) -> Spending:
+def _make_unknown(session: str) -> Spending:
     """No client's files were found: then nothing is known, not even that nothing was spent."""
     return {
         "cost": None,

@@ -66,7 +66,7 @@ def resume_transcript(
             found, lacks_edits=bool(lost), at_work=at_work, now=now
         ),
         "changes": [one["what"] for one in reasons] if lost else [],
-        "seen": handover_text.as_it_is(seen, seen["cwd"] or found["cwd"]),
+        "seen": handover_text.mark_missing_files(seen, seen["cwd"] or found["cwd"]),
         "transcript": found["path"],
     }
     text = pack.render(parts, request.get("budget") or DEFAULT_BUDGET)

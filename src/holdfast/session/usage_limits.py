@@ -96,13 +96,13 @@ def list_limited(workspace: Workspace, now: int) -> list[LimitedSession]:
     found: dict[str, LimitedSession] = {}
     for root in filter(os.path.isdir, worktrees(workspace)):
         tree = workspace if root == workspace.root else discover(root, local=True)
-        for one in (*_kept(tree), *_seen(tree)):
+        for one in (*_list_kept(tree), *_list_seen(tree)):
             if one["session"] not in found and _still_holds(workspace, one, now):
                 found[one["session"]] = one
     return sorted(found.values(), key=lambda one: (one["resets_at"] or "9", one["at"]))
 
 
-def _kept(tree: Workspace) -> Iterator[LimitedSession]:
+def _list_kept(tree: Workspace) -> Iterator[LimitedSession]:
     folder = os.path.join(tree.tool_folder, FOLDER)
     try:
         names = sorted(os.listdir(folder))
@@ -125,7 +125,7 @@ def _went_on(tree: Workspace, one: LimitedSession) -> bool:
     return is_later and find_limit(one["client"], path) is None
 
 
-def _seen(tree: Workspace) -> Iterator[LimitedSession]:
+def _list_seen(tree: Workspace) -> Iterator[LimitedSession]:
     """The sessions at work whose transcript ends with a limit."""
     for kept in session_files.every(tree, client_process.NAME):
         client, session = kept.get("client"), kept.get("session")

@@ -100,7 +100,7 @@ def progress_of(state: SessionState) -> Progress:
     done = [one_line(task["text"]) for task in tasks if task["state"] == "done"]
     active = [one_line(task["text"]) for task in tasks if task["state"] == "active"]
     waiting = [one_line(task["text"]) for task in tasks if task["state"] == "open"]
-    completed = _joined(stated["completed"], done)
+    completed = _join(stated["completed"], done)
     current, status = stated["current"], stated["status"]
     if went_on and active and current not in active:
         current, status = active[0], "in progress"
@@ -108,7 +108,7 @@ def progress_of(state: SessionState) -> Progress:
         current, status = (active or waiting)[0], "in progress" if active else ""
     if not current and seen["request"] and not stated["remaining"]:
         current, status = _request_line(seen), "in progress"
-    left = [task for task in _joined(stated["remaining"], active + waiting) if task != current]
+    left = [task for task in _join(stated["remaining"], active + waiting) if task != current]
     finished = set(completed)
     after: Progress = {
         **stated,
@@ -117,14 +117,14 @@ def progress_of(state: SessionState) -> Progress:
         "current": current,
         "status": status,
         "remaining": [task for task in left if task not in finished],
-        "decisions": [*stated["decisions"], *_persons(seen, stated)],
-        "blockers": [*stated["blockers"], *_failing(seen)],
+        "decisions": [*stated["decisions"], *_list_rulings(seen, stated)],
+        "blockers": [*stated["blockers"], *_list_failing(seen)],
     }
     after["prompt"] = _prompt(state, after, seen, went_on=went_on)
     return after
 
 
-def _joined(first: Sequence[str], second: Sequence[str]) -> list[str]:
+def _join(first: Sequence[str], second: Sequence[str]) -> list[str]:
     """Both lists, nothing twice, the second bounded."""
     return list(dict.fromkeys([*first, *second[:MOST_TASKS]]))
 
@@ -134,7 +134,7 @@ def _request_line(seen: dict[str, Any]) -> str:
     return one_line(request["text"])[:LONGEST_ACTION] if request else ""
 
 
-def _persons(seen: dict[str, Any], stated: Progress) -> list[Any]:
+def _list_rulings(seen: dict[str, Any], stated: Progress) -> list[Any]:
     """What the person chose and ruled, as decisions."""
     known = {one["decision"] for one in stated["decisions"]}
     found = [(one_line(one["text"]), one_line(one["about"]) or CHOSEN) for one in seen["answers"]]
@@ -146,7 +146,7 @@ def _persons(seen: dict[str, Any], stated: Progress) -> list[Any]:
     ]
 
 
-def _failing(seen: dict[str, Any]) -> list[Any]:
+def _list_failing(seen: dict[str, Any]) -> list[Any]:
     """Commands that failed and have not passed since."""
     return [
         {"blocker": f"`{one_line(one['text'])[:120]}` fails{_error(one)}", "until": "it passes"}

@@ -145,7 +145,7 @@ def _is_position(word: str) -> bool:
     )
 
 
-def boxed(prompt: str) -> str:
+def draw_box(prompt: str) -> str:
     """What step 4 prints."""
     title = "  CONTINUATION PROMPT"
     return "\n".join(

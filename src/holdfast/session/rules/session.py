@@ -172,7 +172,7 @@ def _is_repeated(state: SessionState, body: dict[str, Any], now: int) -> bool:
 def _capture(state: SessionState, command: Any, now: int) -> dict[str, Any]:
     """The record of a checkpoint: what changed, and what was true around it."""
     before = state["progress"]
-    after = _merged(before, command["given"])
+    after = _merge(before, command["given"])
     after["prompt"] = _prompt(before, after, command)
     changed = {name: value for name, value in after.items() if value != before[name]}  # type: ignore[literal-required]
     return {
@@ -211,7 +211,7 @@ def _prompt(before: Progress, after: Progress, command: Any) -> str:
     )
 
 
-def _merged(before: Progress, given: Any) -> Progress:
+def _merge(before: Progress, given: Any) -> Progress:
     """What is not given is kept; completed tasks only grow."""
     after: Any = {**before}
     for name in _LINES:
@@ -282,20 +282,20 @@ def _blocker(one: Any) -> Blocker:
 def apply(state: SessionState, event: Event) -> SessionState:
     kind, body = event["kind"], event["body"]
     if kind == "captured":
-        return _captured(state, event)
+        return _apply_capture(state, event)
     if kind == "edited_outside":
         hidden = [*(state.get("hidden") or []), *body.get("hidden", [])]
         return {
             **state,
             "progress": {**state["progress"], **body["set"]},
-            "stated": _stated(state, event["at"], event["actor"]),
+            "stated": _make_statement(state, event["at"], event["actor"]),
             "hidden": hidden[-MOST_HIDDEN:],
             **conflicts.after(state, body),  # type: ignore[typeddict-item]
         }
     if kind == "settled":
-        return _settled(state, body)
+        return _apply_settlement(state, body)
     if kind == "observed":
-        return _observed(state, body)
+        return _apply_observation(state, body)
     if kind == "surveyed" and state["last"] is not None:
         return {**state, "last": {**state["last"], "world": body["world"]}}
     if kind == "commented":
@@ -310,7 +310,7 @@ def apply(state: SessionState, event: Event) -> SessionState:
     return state
 
 
-def _settled(state: SessionState, body: dict[str, Any]) -> SessionState:
+def _apply_settlement(state: SessionState, body: dict[str, Any]) -> SessionState:
     """The state after a person chose: the conflict's blocker goes with it."""
     over = [one for one in state.get("conflicts") or [] if one["id"] in body["settled"]]
     gone = [_blocker_of(one) for one in over]
@@ -323,7 +323,7 @@ def _settled(state: SessionState, body: dict[str, Any]) -> SessionState:
     }
 
 
-def _observed(state: SessionState, body: dict[str, Any]) -> SessionState:
+def _apply_observation(state: SessionState, body: dict[str, Any]) -> SessionState:
     known, last = state.get("observed"), state["last"]
     base = known["seen"] if known and known["client"] == body["client"] else {}
     after: SessionState = {
@@ -342,19 +342,19 @@ def _observed(state: SessionState, body: dict[str, Any]) -> SessionState:
     return after
 
 
-def _stated(state: SessionState, at: str, by: str) -> Stated:
+def _make_statement(state: SessionState, at: str, by: str) -> Stated:
     observed = state.get("observed")
     seen = observed["seen"] if observed else {"calls": 0, "edits": 0}
     return {"at": at, "by": by, "calls": seen["calls"], "edits": seen["edits"]}
 
 
-def _captured(state: SessionState, event: Event) -> SessionState:
+def _apply_capture(state: SessionState, event: Event) -> SessionState:
     body = event["body"]
     is_statement = body["profile"] == "manual"
     # An automated capture keeps the claims of the statement before it.
     claims, stated = body["claims"], state.get("stated")
     if is_statement:
-        stated = _stated(state, body["at"], event["actor"])
+        stated = _make_statement(state, body["at"], event["actor"])
     elif state["last"] is not None:
         claims = claims or state["last"]["claims"]
     elif "inherits" in body:
