@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     from holdfast.kernel.workspace import Workspace
+    from holdfast.session.rules.model import Progress
 
     class Preferences(TypedDict):
         max_task_iterations: int
@@ -51,11 +52,16 @@ def folder_of(workspace: Workspace) -> str:
     return os.path.relpath(real, workspace.root)
 
 
+def read_progress(workspace: Workspace) -> Progress:
+    """What `.ccc-progress.md` says; OSError, Unreadable or Unparsable where it says nothing."""
+    _, content = read_file(os.path.join(workspace.root, folder_of(workspace), PROGRESS_FILE))
+    return progress.parse(text_of(content))
+
+
 def broken_progress(workspace: Workspace) -> str:
     """Why the progress file cannot be read as it stands now; empty where it can, or is not there."""
     try:
-        _, content = read_file(os.path.join(workspace.root, folder_of(workspace), PROGRESS_FILE))
-        progress.parse(text_of(content))
+        read_progress(workspace)
     except (FileNotFoundError, NotAllowed):
         return ""
     except (OSError, Unreadable, Unparsable) as problem:
@@ -78,8 +84,7 @@ def read_state(workspace: Workspace) -> dict[str, Any]:
 def issue_of_file(workspace: Workspace) -> str:
     """What the progress file names, when no record knows it yet; AMB-CCC-26."""
     try:
-        _, content = read_file(os.path.join(workspace.root, folder_of(workspace), PROGRESS_FILE))
-        return progress.parse(text_of(content))["issue"]
+        return read_progress(workspace)["issue"]
     except (OSError, Unreadable, Unparsable):
         return UNKNOWN_ISSUE
 

@@ -77,11 +77,11 @@ def verdict_lines(
         about, why = "No session was captured here; what else is on record follows.", ""
     elif state["session"]:
         client = title_of(observed["client"]) if observed else ""
-        about = f"Session {one_line(state['session'])[:12]}{f' of {client}' if client else ''}"
-        about += _when(last["at"] if last else "", now)
+        session = one_line(state["session"])[:12]
+        when = f", captured {age_of(clock.parse(last['at']), now)}." if last else "."
+        about = f"Session {session}{f' of {client}' if client else ''}{when}"
         if seen_in:
-            about = f"Checkpoint {one_line(state['session'])[:12]} of a terminal"
-            about += _when(last["at"] if last else "", now)
+            about = f"Checkpoint {session} of a terminal{when}"
             about += f" What was seen is of session {one_line(seen_in)[:12]} of {client}."
     lines = [f"Holdfast: {verdict}{f' ({why})' if why else ''}. {about}"]
     if at_work:
@@ -98,10 +98,6 @@ def verdict_lines(
         if lacks_edits:
             lines.append(LACKING.format(f"--session {one_line(seen_in or state['session'])[:12]}"))
     return lines
-
-
-def _when(at: str, now: int) -> str:
-    return f", captured {age_of(clock.parse(at), now)}." if at else "."
 
 
 def transcript_lines(

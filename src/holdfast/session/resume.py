@@ -157,8 +157,6 @@ class ResumedSession:
     both are empty where nothing was. `seen_in` is the client's session where that is another one: the one
     beside a checkpoint of a terminal."""
 
-    __slots__ = ("client", "path", "seen", "seen_in", "state")
-
     def __init__(self, state: SessionState, seen: Observation | None) -> None:
         observed = state.get("observed") if seen is not None else None
         self.state = state

@@ -7,9 +7,9 @@ import os
 from holdfast.clients.table import own_id, title_of, titles
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError, NotFound
-from holdfast.kernel.views.files import Unreadable, read_file, text_of
+from holdfast.kernel.views.files import Unreadable
 from holdfast.session import client_process, session_files, sessions
-from holdfast.session.ccc_files import folder_of
+from holdfast.session.ccc_files import folder_of, read_progress
 from holdfast.session.rules import progress
 from holdfast.session.rules import session as rules
 from holdfast.session.rules.model import PROGRESS_FILE
@@ -157,7 +157,8 @@ def _choose_known(workspace: Workspace, busy: Container[str]) -> SessionState | 
     if known:
         return None
     elsewhere = sessions.latest(workspace)
-    if elsewhere and not _has_file(workspace):
+    path = os.path.join(workspace.root, folder_of(workspace), PROGRESS_FILE)
+    if elsewhere and not os.path.exists(path):
         others = f"{len(elsewhere)} {'is' if len(elsewhere) == 1 else 'are'} known of other places"
         raise NotFound(
             f"No session of this worktree waits; {others}.",
@@ -170,8 +171,7 @@ def _choose_known(workspace: Workspace, busy: Container[str]) -> SessionState | 
 def _is_shown(workspace: Workspace, state: SessionState) -> bool:
     """Whether the progress file here is that of a session, which was captured in another place."""
     try:
-        _, content = read_file(_file(workspace))
-        shown = progress.parse(text_of(content))
+        shown = read_progress(workspace)
         return any(progress.parse(text) == shown for text in rules.render(state).values())
     except (OSError, Unreadable, rules.Unparsable):
         return False
@@ -181,8 +181,7 @@ def session_of_file(workspace: Workspace, around: ResumeContext | None) -> Sessi
     """A progress file that no record knows, from another tool or another machine; AMB-CCC-26.
     Without one, what waits around a session is still worth a pack."""
     try:
-        _, content = read_file(_file(workspace))
-        read = progress.parse(text_of(content))
+        read = read_progress(workspace)
     except FileNotFoundError:
         if around is not None:
             return rules.initial(rules.stream_of(""))
@@ -206,11 +205,3 @@ def _why_nothing(workspace: Workspace) -> str:
         f"No session of {titles()} was found in this folder, "
         "and no checkpoint. `holdfast checkpoint` captures a session."
     )
-
-
-def _has_file(workspace: Workspace) -> bool:
-    return os.path.exists(_file(workspace))
-
-
-def _file(workspace: Workspace) -> str:
-    return os.path.join(workspace.root, folder_of(workspace), PROGRESS_FILE)

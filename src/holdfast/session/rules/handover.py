@@ -62,18 +62,20 @@ def seen_in(state: SessionState) -> dict[str, Any] | None:
 
 def edits_since_stated(state: SessionState) -> int:
     """How many edits were observed after the last statement; 0 also when nothing was observed."""
-    seen, stated = seen_in(state), state.get("stated")
-    if seen is None or stated is None or is_stated_later(state):
-        return 0
-    return max(0, int(seen["edits"]) - stated["edits"])
+    return _count_since_stated(state, "edits")
 
 
 def calls_since_stated(state: SessionState) -> int:
-    """How many tool calls were observed after the last statement."""
-    seen, stated = seen_in(state), state.get("stated")
+    """The same of tool calls."""
+    return _count_since_stated(state, "calls")
+
+
+def _count_since_stated(state: SessionState, what: str) -> int:
+    seen = seen_in(state)
+    stated: Any = state.get("stated")
     if seen is None or stated is None or is_stated_later(state):
         return 0
-    return max(0, int(seen["calls"]) - stated["calls"])
+    return max(0, int(seen[what]) - int(stated[what]))
 
 
 def is_stated_later(state: SessionState) -> bool:
