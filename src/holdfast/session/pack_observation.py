@@ -6,8 +6,12 @@ from __future__ import annotations
 from holdfast.kernel import clock
 from holdfast.session.observed_state import HALF_LIFE, weight_now
 from holdfast.session.pack import SHARES, clean, count_of, one_line, shorten, times_of
-from holdfast.session.rules.handover import spoke_before_request
-from holdfast.session.rules.observed import edits_since, is_stale, telling_lines
+from holdfast.session.rules.handover import (
+    edits_since,
+    is_stale,
+    spoke_before_request,
+    telling_lines,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ lead where work went on since the statement.
 from __future__ import annotations
 
 from holdfast.kernel import clock
+from holdfast.kernel.patterns import compile_later
 from holdfast.session.rules.model import UNKNOWN_ISSUE
-from holdfast.session.rules.observed import is_stale, telling_lines
 from holdfast.session.rules.progress import one_line
 from holdfast.session.rules.prompt import (
     CONTINUE,
@@ -51,6 +51,15 @@ IN_PROGRESS, FIRST_OPEN = "its task in progress", "its first open task"
 FAILING, REQUESTED = "what fails", "the request under way"
 # A step that was announced more calls ago may be done.
 MOST_CALLS_SINCE = 2
+# So many calls after a failure it may have been mended without an edit that was seen.
+LONGEST_STILL = 20
+# Lines of an error that say only that there is one, and words of those that say more.
+_BARE = compile_later(
+    r"FAIL|PASS|exit status \d+|[\W_]*|Ran \d+ tests? in .*|FAILED \((?:(?:failures|errors)=\d+[, ]*)+\)"
+)
+_SAYS_WHY = compile_later(
+    r"(?i)error|undefined|expected|assert|panic|--- fail|cannot|not found|denied"
+)
 _TRUNKS = ("main", "master", "trunk", "")
 
 
@@ -244,3 +253,25 @@ def spoke_before_request(seen: Any) -> bool:
     if request is None or not said:
         return False
     return bool((said[-1]["call"], said[-1]["at"]) < (request["call"], request["at"]))
+
+
+# Failures
+
+
+def edits_since(seen: Any, failure: Any) -> int:
+    """How many edits came after a failure. An older observation does not say."""
+    return max(0, int(seen["edits"] - failure.get("edits", seen["edits"])))
+
+
+def is_stale(seen: Any, failure: Any) -> bool:
+    """Whether a failure may have been mended: after an edit, many calls, or a run whose end is
+    not known."""
+    calls = seen["calls"] - failure["call"]
+    return edits_since(seen, failure) > 0 or calls > LONGEST_STILL or "again" in failure
+
+
+def telling_lines(lines: list[str], most: int) -> list[str]:
+    """The last lines of an error; where only one is shown, the last that says what is wrong."""
+    lines = [line for line in lines if not _BARE.fullmatch(line)] or lines
+    wrong = [line for line in lines if _SAYS_WHY.search(line)]
+    return wrong[-1:] if most == 1 and wrong else lines[-most:]

@@ -12,7 +12,6 @@ from holdfast.kernel.rules import Decision, Unparsable
 from holdfast.session.rules import progress as progress_file
 from holdfast.session.rules.handover import progress_of
 from holdfast.session.rules.model import PROGRESS_FILE, empty_progress
-from holdfast.session.rules.observed import changed_by, difference
 from holdfast.session.rules.progress import blocker_of, decision_of, one_line
 from holdfast.session.rules.prompt import (
     compose,
@@ -116,7 +115,7 @@ def _observe(state: SessionState, command: Any, now: int) -> Decision:
     """What the client's transcript says by now, and the work tree if it was looked at."""
     known = state.get("observed")
     same_source = known is not None and known["client"] == command["client"]
-    change = difference(known["seen"] if known and same_source else {}, command["seen"])
+    change = _find_change(known["seen"] if known and same_source else {}, command["seen"])
     last = state["last"]
     world = command.get("world")
     if last is None or (world is not None and world == last["world"]):
@@ -332,13 +331,49 @@ def _apply_observation(state: SessionState, body: dict[str, Any]) -> SessionStat
             "client": body["client"],
             "path": body["path"],
             "at": body["at"],
-            "seen": changed_by(base, body["change"]),
+            "seen": _apply_change(base, body["change"]),
         },
     }
     if after["observed"] is not None and "session" in body:
         after["observed"]["session"] = body["session"]
     if last is not None and "world" in body:
         after["last"] = {**last, "world": body["world"]}
+    return after
+
+
+def _find_change(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """What turns `before` into `after`. Tables are compared member by member, other values as one."""
+    put: dict[str, Any] = {}
+    members: dict[str, Any] = {}
+    for name, value in after.items():
+        old = before.get(name)
+        if old == value:
+            continue
+        if isinstance(value, dict) and isinstance(old, dict):
+            members[name] = {
+                "put": {key: one for key, one in value.items() if old.get(key) != one},
+                "drop": [key for key in old if key not in value],
+            }
+        else:
+            put[name] = value
+    change: dict[str, Any] = {}
+    if put:
+        change["put"] = put
+    if members:
+        change["members"] = members
+    return change
+
+
+def _apply_change(before: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
+    """`before` with a difference applied. Neither argument is modified."""
+    after = {**before, **change.get("put", {})}
+    for name, member in change.get("members", {}).items():
+        dropped = set(member["drop"])
+        old = before.get(name) or {}
+        after[name] = {
+            **{key: one for key, one in old.items() if key not in dropped},
+            **member["put"],
+        }
     return after
 
 
