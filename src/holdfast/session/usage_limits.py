@@ -58,14 +58,9 @@ def keep(
     path = path_of(workspace, session)
     known = _read(path)
     resets_at = limit["resets_at"] or read_reset(limit["says"], limit["at"])
-    value: LimitedSession = {
-        "client": client,
-        "session": session,
-        "root": workspace.root,
-        "says": " ".join(limit["says"].split())[:LONGEST_TEXT],
-        "at": known["at"] if known else clock.precise(limit["at"]),
-        "resets_at": clock.precise(resets_at) if resets_at else "",
-    }
+    value = _make(workspace, client, session, {**limit, "resets_at": resets_at})
+    if known:
+        value["at"] = known["at"]
     if is_measured:
         value["is_measured"] = True
     if value == known:
@@ -74,6 +69,17 @@ def keep(
     write_aside(path, canonical_json.dumps(value).encode())
     # What the transcript says after the hook is more exact, and no news.
     return known is None
+
+
+def _make(workspace: Workspace, client: str, session: str, limit: UsageLimit) -> LimitedSession:
+    return {
+        "client": client,
+        "session": session,
+        "root": workspace.root,
+        "says": " ".join(limit["says"].split())[:LONGEST_TEXT],
+        "at": clock.precise(limit["at"]),
+        "resets_at": clock.precise(limit["resets_at"]) if limit["resets_at"] else "",
+    }
 
 
 def keep_from_transcript(workspace: Workspace, client: str, session: str, transcript: str) -> bool:
@@ -134,14 +140,7 @@ def _list_seen(tree: Workspace) -> Iterator[LimitedSession]:
         path = session_files.read(tree, session, session_files.TRANSCRIPT).get("path", "")
         limit = find_limit(client, path) if isinstance(path, str) else None
         if limit is not None:
-            yield {
-                "client": client,
-                "session": session,
-                "root": tree.root,
-                "says": " ".join(limit["says"].split())[:LONGEST_TEXT],
-                "at": clock.precise(limit["at"]),
-                "resets_at": clock.precise(limit["resets_at"]) if limit["resets_at"] else "",
-            }
+            yield _make(tree, client, session, limit)
 
 
 def _still_holds(workspace: Workspace, one: LimitedSession, now: int) -> bool:
