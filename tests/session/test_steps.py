@@ -12,7 +12,7 @@ import pytest
 
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
-from holdfast.session import prompt_step
+from holdfast.session import checkpoint as operation
 from holdfast.session.checkpoint import checkpoint
 from holdfast.session.rules import prompt
 from tests.conftest import Git
@@ -73,7 +73,7 @@ def test_the_steps_come_in_their_order(
         return draw_box(text)
 
     monkeypatch.setattr(linear, "answer", asked)
-    monkeypatch.setattr(prompt_step, "draw_box", shown)
+    monkeypatch.setattr(operation, "draw_box", shown)
     (project / "a.py").write_text("two\n")
     done = holdfast("checkpoint", *WORK, "--file", "a.py", "--json")
     assert [step["name"] for step in done.data["steps"]] == NAMES
