@@ -16,6 +16,7 @@ from holdfast.kernel.workspace import discover
 from tests.cli.conftest import Holdfast
 from tests.clients.usage import conftest as usage
 from tests.clients.usage.conftest import Home
+from tests.session.world import every_byte_under
 
 home, holdfast = usage.home, usage.holdfast
 
@@ -125,6 +126,19 @@ def test_erasing_one_record_of_an_observation_forgets_what_the_tally_kept(
     records = [one for one in home.workspace.journal.since(0) if one["kind"] == "observed"]
     assert holdfast("purge", records[0]["id"], "--yes").code == 0
     assert SECRET.encode() not in everything_kept(home)
+
+
+def test_erasing_what_a_terminal_observed_forgets_the_clients_session(
+    home: Home, holdfast: Holdfast
+) -> None:
+    home.claude(a_session_with(SECRET))
+    holdfast("checkpoint", "--skip-git")
+    (record,) = [one for one in home.workspace.journal.since(0) if one["kind"] == "observed"]
+    assert record["body"]["session"] == "s"
+    journal_and_tally = Path(home.workspace.home)
+    assert SECRET.encode() in every_byte_under(journal_and_tally)
+    assert holdfast("purge", record["id"], "--yes").code == 0
+    assert SECRET.encode() not in every_byte_under(journal_and_tally)
 
 
 def test_every_part_of_a_transcript_is_redacted_before_it_is_kept(home: Home) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.session.outcome import covers, ends_of, is_check, steps_of
+from holdfast.session.outcome import ends_of, is_check, step_covers, steps_of
 
 PYTEST = "=================== 1 failed, 3 passed in 0.12s ==================="
 
@@ -111,6 +111,12 @@ def test_only_a_known_runner_is_a_check() -> None:
     assert is_check(["cd api && uv run pytest -q"])
     assert is_check(["./gradlew test"])
     assert not is_check(["./deploy.sh", "ffprobe -v error a.mp4"])
+
+
+def covers(passed: str, failed: str) -> bool:
+    """Whether a line that passed says that one that failed before would pass now."""
+    done = [one[1:] for one in steps_of(passed)]
+    return all(any(step_covers(one, step[1:]) for one in done) for step in steps_of(failed))
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.clients.conversation import SessionEvent, task_of
-from holdfast.session.handover_text import as_it_is
+from holdfast.session.handover_text import mark_missing_files
 from holdfast.session.observe import observe
 from holdfast.session.pack import INTRODUCTION, render
-from holdfast.session.pack_work import NAMES_OF_A_FILE
+from holdfast.session.pack_observation import NAMES_OF_A_FILE
 from holdfast.session.rules.handover import next_step as next_of
 
 if TYPE_CHECKING:
@@ -354,7 +354,7 @@ def test_a_path_that_was_named_but_does_not_exist_is_left_out(tmp_path: Path) ->
         SessionEvent("read", path="src/here.py"),
         SessionEvent("said", text="See src/named.py and src/never.py."),
     ]
-    seen = as_it_is(observe(None, events), str(tmp_path))
+    seen = mark_missing_files(observe(None, events), str(tmp_path))
     assert list(seen["glimpsed"]) == ["src/named.py"]
 
 

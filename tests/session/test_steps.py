@@ -12,7 +12,7 @@ import pytest
 
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
-from holdfast.session import prompt_step
+from holdfast.session import checkpoint as operation
 from holdfast.session.checkpoint import checkpoint
 from holdfast.session.rules import prompt
 from tests.conftest import Git
@@ -58,7 +58,7 @@ def test_the_steps_come_in_their_order(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     seen: list[tuple[str, bool]] = []
-    answer, boxed = linear.answer, prompt.boxed
+    answer, draw_box = linear.answer, prompt.draw_box
     before = int(git("rev-list", "--count", "HEAD", at=project))
 
     def made_commits() -> int:
@@ -70,10 +70,10 @@ def test_the_steps_come_in_their_order(
 
     def shown(text: str) -> str:
         seen.append(("prompt", bool(linear.comments)))
-        return boxed(text)
+        return draw_box(text)
 
     monkeypatch.setattr(linear, "answer", asked)
-    monkeypatch.setattr(prompt_step, "boxed", shown)
+    monkeypatch.setattr(operation, "draw_box", shown)
     (project / "a.py").write_text("two\n")
     done = holdfast("checkpoint", *WORK, "--file", "a.py", "--json")
     assert [step["name"] for step in done.data["steps"]] == NAMES

@@ -15,7 +15,7 @@ from holdfast.clients.table import titles
 from holdfast.fleet.epic import find
 from holdfast.kernel import clock
 from holdfast.kernel.errors import NotFound, Usage
-from holdfast.session import spending, steps
+from holdfast.session import spending
 from holdfast.session.quotas import list_quotas
 from holdfast.session.sessions import check_id
 
@@ -147,7 +147,7 @@ def report(budget: Budget, request: ReportRequest) -> SpendingReport:
             spending.account(
                 workspace,
                 session=session,
-                marks=lambda spent: steps.of_session(workspace, spent["session"]),
+                marks=lambda spent: spending.steps_of_session(workspace, spent["session"]),
                 now=_now(budget),
             )
         ]
@@ -225,7 +225,7 @@ def _accounts_of_agent(budget: Budget, request: ReportRequest) -> list[Account]:
         raise NotFound(
             f"There is no agent {request.agent}.", hint="`holdfast agent list` lists them."
         )
-    lives = steps.of_agent(place.workspace, stream)
+    lives = spending.steps_of_agent(place.workspace, stream)
     if not lives:
         raise NotFound(
             f"No transcript of {request.agent} is known.",

@@ -282,9 +282,12 @@ def _clean_spool(workspace: Workspace, text: str) -> None:
 
 
 def _observed(journal: Journal, records: list[str]) -> set[str]:
-    """The sessions of those records that say what was observed in a transcript."""
-    found = [journal.find(id)[0] for id in records]
-    return {record["stream"].partition(":")[2] for record in found if record["kind"] == "observed"}
+    """The clients' sessions of those records that say what was observed in a transcript."""
+    found = [record for id in records if (record := journal.find(id)[0])["kind"] == "observed"]
+    return {
+        str((record["body"] or {}).get("session") or record["stream"].partition(":")[2])
+        for record in found
+    }
 
 
 def _forms(text: str) -> list[str]:

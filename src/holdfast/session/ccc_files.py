@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     from holdfast.kernel.workspace import Workspace
+    from holdfast.session.rules.model import Progress
 
     class Preferences(TypedDict):
         max_task_iterations: int
@@ -51,11 +52,16 @@ def folder_of(workspace: Workspace) -> str:
     return os.path.relpath(real, workspace.root)
 
 
+def read_progress(workspace: Workspace) -> Progress:
+    """What `.ccc-progress.md` says; OSError, Unreadable or Unparsable where it says nothing."""
+    _, content = read_file(os.path.join(workspace.root, folder_of(workspace), PROGRESS_FILE))
+    return progress.parse(text_of(content))
+
+
 def broken_progress(workspace: Workspace) -> str:
     """Why the progress file cannot be read as it stands now; empty where it can, or is not there."""
     try:
-        _, content = read_file(os.path.join(workspace.root, folder_of(workspace), PROGRESS_FILE))
-        progress.parse(text_of(content))
+        read_progress(workspace)
     except (FileNotFoundError, NotAllowed):
         return ""
     except (OSError, Unreadable, Unparsable) as problem:
@@ -71,15 +77,14 @@ def read_state(workspace: Workspace) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except Unreadable as problem:
-        raise _damaged(str(problem)) from None
-    return _parsed(content)
+        raise _make_damaged_error(str(problem)) from None
+    return _parse(content)
 
 
 def issue_of_file(workspace: Workspace) -> str:
     """What the progress file names, when no record knows it yet; AMB-CCC-26."""
     try:
-        _, content = read_file(os.path.join(workspace.root, folder_of(workspace), PROGRESS_FILE))
-        return progress.parse(text_of(content))["issue"]
+        return read_progress(workspace)["issue"]
     except (OSError, Unreadable, Unparsable):
         return UNKNOWN_ISSUE
 
@@ -146,11 +151,11 @@ def store_comment(workspace: Workspace, comment: str, issue: str) -> None:
             found, state = identity_of(path), {}
             if found is not None:
                 found, content = read_file(path)
-                state = _parsed(content)
+                state = _parse(content)
             if state.get(COMMENT) == comment and state.get(COMMENT_ISSUE) == issue:
                 return
             stored = {**state, COMMENT: comment, COMMENT_ISSUE: issue}
-            placed = stage(workspace, path, stem, _written(stored))
+            placed = stage(workspace, path, stem, _serialize(stored))
             if put_in_place(path, stem, placed, found, 0) == "placed":
                 gone: list[str] = []
                 put_away(stem, f"{stem}.{placed.split(':')[2]}", found, 0, gone)
@@ -160,7 +165,7 @@ def store_comment(workspace: Workspace, comment: str, issue: str) -> None:
             _bring_back(path, stem)
         raise HoldfastError(f"{STATE_FILE} is being written all the time.", kind="busy_file")
     except Unreadable as problem:
-        raise _damaged(str(problem)) from None
+        raise _make_damaged_error(str(problem)) from None
     except OSError as error:
         raise from_os_error(error, f"writing {STATE_FILE}") from error
 
@@ -177,17 +182,17 @@ def _path(workspace: Workspace) -> str:
     return os.path.join(workspace.root, folder_of(workspace), STATE_FILE)
 
 
-def _parsed(content: bytes) -> dict[str, Any]:
+def _parse(content: bytes) -> dict[str, Any]:
     try:
         value = canonical_json.loads(text_of(content))
     except (ValueError, Unreadable) as problem:
-        raise _damaged(str(problem)) from None
+        raise _make_damaged_error(str(problem)) from None
     if not isinstance(value, dict):
-        raise _damaged("not an object")
+        raise _make_damaged_error("not an object")
     return value
 
 
-def _written(state: dict[str, Any]) -> bytes:
+def _serialize(state: dict[str, Any]) -> bytes:
     import json
 
     try:
@@ -196,7 +201,7 @@ def _written(state: dict[str, Any]) -> bytes:
         return f"{json.dumps(state, indent=2)}\n".encode()
 
 
-def _damaged(why: str) -> HoldfastError:
+def _make_damaged_error(why: str) -> HoldfastError:
     return HoldfastError(
         f"{STATE_FILE} is damaged: {why}.",
         hint="Correct it, or remove it to begin anew.",

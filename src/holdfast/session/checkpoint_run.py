@@ -36,13 +36,6 @@ if TYPE_CHECKING:
 class CheckpointRun:
     """One checkpoint under way: what was asked for, what is known, and what was done so far."""
 
-    __slots__ = (
-        *("actor", "adopted", "answer", "ask", "created", "folder", "head", "id", "known"),
-        *("lines", "now"),
-        *("profile", "prompt", "queued", "recorded", "request", "session", "settings", "snapshot"),
-        *("_writer", "state_file", "state_problem", "steps", "warnings", "workspace"),
-    )
-
     def __init__(
         self, workspace: Workspace, request: Request, actor: str, now: int, ask: Ask | None
     ) -> None:

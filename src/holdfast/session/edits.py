@@ -8,9 +8,10 @@ overwritten. Nothing of this is stored, and no path outside of the work tree is 
 
 from __future__ import annotations
 
-import difflib
 import os
 import tempfile
+from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING, TypedDict
 
 from holdfast.clients import transcripts
@@ -24,13 +25,20 @@ from holdfast.git.repository import GitError, locate
 from holdfast.git.run import git, run
 from holdfast.kernel import clock, config
 from holdfast.kernel.errors import HoldfastError, NotFound
-from holdfast.kernel.patterns import compile_later
 from holdfast.kernel.plain_file import read_plain, write_synced
 from holdfast.kernel.redact import Redactor
 from holdfast.session import sessions
 from holdfast.session.observe import observe
-from holdfast.session.rules.replay import Misfit, holds, make_again, unified
-from holdfast.session.transcript_resume import found_at
+from holdfast.session.rules.replay import (
+    Misfit,
+    diff_of,
+    has_most,
+    holds,
+    make_again,
+    undone_by,
+    unified,
+)
+from holdfast.session.session_choice import found_at
 from holdfast.session.world import is_own
 
 if TYPE_CHECKING:
@@ -54,10 +62,6 @@ MOST_FILES = 200
 CLIENT_SETTINGS = (".claude/settings.json",)
 # So many sessions are looked through for one that edited files.
 MOST_SESSIONS = 8
-# `splitlines` would cut at a form feed, too.
-_LINE = compile_later(r"[^\n]*\n|[^\n]+")
-_UNDOES = compile_later(r"\bgit\s+(checkout|restore|reset|stash)\b([^;&|\n]*)")
-_NO_STASH = frozenset(("apply", "drop", "list", "pop", "show"))
 # A resume compares at most so much, to answer at once; `holdfast edits` has no such limits.
 LARGEST_COMPARED = 16 << 20
 MOST_CALLS_COMPARED = 5000
@@ -104,23 +108,23 @@ class AppliedEdits(SessionEdits):
     before: str
 
 
+@dataclass(eq=False)
 class _File:
-    """One file: what git had, what each edit made of it, and what is there now."""
+    """One file: what git had, what each edit made of it, and what is there now. `is_undone`: a command of the
+    session took its edits back."""
 
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.edits: list[SessionEdit] = []
-        self.misfits: list[tuple[SessionEdit, str]] = []
-        self.base: str | None = None
-        self.is_base_known = True
-        self.states: list[str | None] = []
-        self.present: str | None = None
-        self.has_crlf = False
-        self.state: EditState = "present"
-        # A command of the session took its edits back.
-        self.is_undone = False
-        self.why = ""
-        self.wanted: str | None = None
+    path: str
+    edits: list[SessionEdit] = field(default_factory=list)
+    misfits: list[tuple[SessionEdit, str]] = field(default_factory=list)
+    base: str | None = None
+    is_base_known: bool = True
+    states: list[str | None] = field(default_factory=list)
+    present: str | None = None
+    has_crlf: bool = False
+    state: EditState = "present"
+    is_undone: bool = False
+    why: str = ""
+    wanted: str | None = None
 
 
 def show_edits(
@@ -128,7 +132,7 @@ def show_edits(
 ) -> SessionEdits:
     """What the work tree lacks of a session's edits. Nothing is written."""
     found, files = _look(workspace, folder, request)
-    return _told(workspace, found, files)
+    return _describe(workspace, found, files)
 
 
 def apply_edits(
@@ -136,7 +140,7 @@ def apply_edits(
 ) -> AppliedEdits:
     """Write the edits that are missing, after a snapshot of the work tree: restore it to undo them."""
     found, files = _look(workspace, folder, request)
-    told = _told(workspace, found, files)
+    told = _describe(workspace, found, files)
     top = _top(folder)
     if top is None:
         raise HoldfastError(
@@ -175,9 +179,7 @@ def list_lacking(
         files = _gather(found, _read(found), root, named=named)
         if len(files) > MOST_COMPARED:
             return None
-        _replay(files, top, root)
-        for file in files:
-            _compare(file, root, top)
+        _work_out(files, top, root)
     except (HoldfastError, OSError):
         return None
     return [file.path for file in files if _is_lacking(file)]
@@ -224,9 +226,7 @@ def _look(
             f"The session edited {len(files)} files; at most {MOST_FILES} are compared at once.",
             hint="Name files or folders: holdfast edits src",
         )
-    _replay(files, top, root)
-    for file in files:
-        _compare(file, root, top)
+    _work_out(files, top, root)
     return found, files
 
 
@@ -272,14 +272,13 @@ def _read(found: FoundSession) -> list[SessionEvent]:
         ) from error
 
 
-def _in_order(*parts: Iterable[SessionEvent]) -> list[SessionEvent]:
+def _in_order(*parts: Sequence[SessionEvent]) -> list[SessionEvent]:
     """The events of several files by their time; one without a time stays behind the one before it."""
-    timed = []
-    for events in parts:
-        at = ""
-        for event in events:
-            at = max(at, event.at)
-            timed.append((at, event))
+    timed = [
+        pair
+        for events in parts
+        for pair in zip(accumulate((one.at for one in events), max), events, strict=True)
+    ]
     return [event for _, event in sorted(timed, key=lambda one: one[0])]
 
 
@@ -302,7 +301,7 @@ def _gather(
         if event.kind == "place":
             folder = event.path
         if event.kind == "run" and not ends.get(event.id):
-            undone = [_from_root(one, root, start) for one in _undone_by(event.text, folder)]
+            undone = [_from_root(one, root, start) for one in undone_by(event.text, folder)]
             for file in files.values():
                 file.is_undone |= any(_is_below(file.path, one) for one in undone)
         if event.kind != "edit":
@@ -334,18 +333,6 @@ def _gather(
         elif file.path in removed and file.edits[-1]["change"] != "deleted":
             file.state, file.why = "removed", "the session removed it later"
     return list(files.values())
-
-
-def _undone_by(command: str, folder: str) -> list[str]:
-    """The files and folders whose changes a command of git discards or puts aside."""
-    found = []
-    for verb, rest in _UNDOES.findall(command):
-        words = rest.split()
-        if verb in ("checkout", "restore"):
-            found += [os.path.join(folder, word.strip("\"'")) for word in words]
-        elif "--hard" in words or (verb == "stash" and not _NO_STASH.intersection(words)):
-            found.append(folder)
-    return found
 
 
 def _removed_by_commands(events: Iterable[SessionEvent], root: str, start: str) -> set[str]:
@@ -398,8 +385,9 @@ def _refusal(path: str, root: str) -> str:
 # What comes out
 
 
-def _replay(files: Sequence[_File], top: str | None, root: str) -> None:
-    """Make the edits again, in the order of the session: a file that was moved takes its text along."""
+def _work_out(files: Sequence[_File], top: str | None, root: str) -> None:
+    """Make the edits again, in the order of the session, and decide what the work tree lacks. A file that was
+    moved takes its text along."""
     by_path = {file.path: file for file in files}
     versions = _Versions(top, root)
     edits = sorted((edit for file in files for edit in file.edits), key=lambda edit: edit["number"])
@@ -420,6 +408,8 @@ def _replay(files: Sequence[_File], top: str | None, root: str) -> None:
             file.states.append(make_again(text, edit))
         except Misfit as error:
             file.misfits.append((edit, str(error)))
+    for file in files:
+        _compare(file, root, top)
 
 
 def _begin(file: _File, edit: SessionEdit, versions: _Versions) -> None:
@@ -429,7 +419,7 @@ def _begin(file: _File, edit: SessionEdit, versions: _Versions) -> None:
         if file.base is None and not whole:
             # The file was there, and git did not have it: what is there now is all that is known.
             file.is_base_known = False
-            file.base, file.has_crlf = versions.text_now(file.path)
+            file.base, file.has_crlf = _read_text(os.path.join(versions.root, file.path))
     except OSError as error:
         file.state, file.why = "conflict", f"git's version of it cannot be read: {error.strerror}"
     file.states.append(file.base)
@@ -439,7 +429,7 @@ class _Versions:
     """The texts of files as git had them at some time."""
 
     def __init__(self, top: str | None, root: str) -> None:
-        self._top, self._root = top, root
+        self._top, self.root = top, root
         self._commits: list[tuple[int, str]] = []
         if top is not None:
             try:
@@ -460,7 +450,7 @@ class _Versions:
             return None
         if int(size.output) > LARGEST_FILE:
             raise OSError(0, "it is too large")
-        return unified(_decoded(git(self._top, "cat-file", "blob", name)))
+        return unified(_decode(git(self._top, "cat-file", "blob", name)))
 
     def _commit_before(self, at: str) -> str:
         try:
@@ -469,20 +459,17 @@ class _Versions:
             return self._commits[0][1] if self._commits else ""
         return next((commit for made, commit in self._commits if made <= seconds), "")
 
-    def text_now(self, path: str) -> tuple[str | None, bool]:
-        return _read_text(os.path.join(self._root, path))
-
 
 def _read_text(path: str) -> tuple[str | None, bool]:
     """What a file holds, with one kind of line break, and whether it has the other kind; None: no file."""
     try:
-        text = _decoded(read_plain(path, LARGEST_FILE, follow=False))
+        text = _decode(read_plain(path, LARGEST_FILE, follow=False))
     except FileNotFoundError:
         return None, False
     return unified(text), "\r\n" in text
 
 
-def _decoded(content: bytes) -> str:
+def _decode(content: bytes) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError:
@@ -517,7 +504,7 @@ def _compare(file: _File, root: str, top: str | None) -> None:
         merged = _merge(present, file.base, final, top)
         if merged is None:
             if (
-                _has_most(present, file.base, final)
+                has_most(present, file.base, final)
                 and _merge(present, file.base, final, top, "--ours") == present
             ):
                 file.why = "changed further since"
@@ -527,13 +514,6 @@ def _compare(file: _File, root: str, top: str | None) -> None:
         final = merged
     if final != present:
         file.state, file.wanted = "missing", final
-
-
-def _has_most(present: str, base: str | None, final: str | None) -> bool:
-    """Whether a text has more than half of the lines that the edits added."""
-    before, now = set((base or "").split("\n")), set(present.split("\n"))
-    added = [line for line in (final or "").split("\n") if line.strip() and line not in before]
-    return 2 * sum(line in now for line in added) > len(added)
 
 
 def _merge(
@@ -555,7 +535,9 @@ def _merge(
 # What is shown
 
 
-def _told(workspace: Workspace | None, found: FoundSession, files: Sequence[_File]) -> SessionEdits:
+def _describe(
+    workspace: Workspace | None, found: FoundSession, files: Sequence[_File]
+) -> SessionEdits:
     rules = config.settings_of(workspace)["redact.rules"] if workspace else {}
     redactor = Redactor(rules=rules)
     return {
@@ -563,12 +545,12 @@ def _told(workspace: Workspace | None, found: FoundSession, files: Sequence[_Fil
         "client": found["client"],
         "transcript": found["path"],
         "modified": found["modified"],
-        "files": [_shown(file, redactor) for file in files],
+        "files": [_describe_file(file, redactor) for file in files],
     }
 
 
-def _shown(file: _File, redactor: Redactor) -> EditedFile:
-    exact = _diff(file) if file.state == "missing" else ""
+def _describe_file(file: _File, redactor: Redactor) -> EditedFile:
+    exact = diff_of(file.path, file.present, file.wanted) if file.state == "missing" else ""
     diff = redactor.text(exact)
     return {
         "path": file.path,
@@ -583,19 +565,6 @@ def _shown(file: _File, redactor: Redactor) -> EditedFile:
         "diff": diff,
         "is_redacted": diff != exact,
     }
-
-
-def _diff(file: _File) -> str:
-    """From the work tree to the file with the edits, as `git apply` and `patch -p1` take it."""
-    lines: list[str] = []
-    for line in difflib.unified_diff(
-        _LINE.findall(file.present or ""),
-        _LINE.findall(file.wanted or ""),
-        "/dev/null" if file.present is None else f"a/{file.path}",
-        "/dev/null" if file.wanted is None else f"b/{file.path}",
-    ):
-        lines.append(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n")
-    return "".join(lines)
 
 
 # Writing

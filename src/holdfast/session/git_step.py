@@ -41,7 +41,7 @@ CLEAN = "Git snapshot skipped — working tree clean."
 def ask_for_files(run: CheckpointRun) -> None:
     """Ask a person before the first step: a person who leaves the question has changed nothing."""
     is_left_out = run.request.get("skip_git") or not run.workspace.git_dir
-    if run.ask is None or is_left_out or report.SNAPSHOT not in report.STEPS[run.profile]:
+    if run.ask is None or is_left_out:
         return
     if files_in_scope(run) or not _is_dirty(run.workspace, control_files(run)):
         return

@@ -77,11 +77,11 @@ def verdict_lines(
         about, why = "No session was captured here; what else is on record follows.", ""
     elif state["session"]:
         client = title_of(observed["client"]) if observed else ""
-        about = f"Session {one_line(state['session'])[:12]}{f' of {client}' if client else ''}"
-        about += _when(last["at"] if last else "", now)
+        session = one_line(state["session"])[:12]
+        when = f", captured {age_of(clock.parse(last['at']), now)}." if last else "."
+        about = f"Session {session}{f' of {client}' if client else ''}{when}"
         if seen_in:
-            about = f"Checkpoint {one_line(state['session'])[:12]} of a terminal"
-            about += _when(last["at"] if last else "", now)
+            about = f"Checkpoint {session} of a terminal{when}"
             about += f" What was seen is of session {one_line(seen_in)[:12]} of {client}."
     lines = [f"Holdfast: {verdict}{f' ({why})' if why else ''}. {about}"]
     if at_work:
@@ -100,10 +100,6 @@ def verdict_lines(
     return lines
 
 
-def _when(at: str, now: int) -> str:
-    return f", captured {age_of(clock.parse(at), now)}." if at else "."
-
-
 def transcript_lines(
     found: FoundSession, *, lacks_edits: bool = False, at_work: bool = False, now: int
 ) -> list[str]:
@@ -118,7 +114,7 @@ def transcript_lines(
     ]
 
 
-def as_it_is(seen: Observation, root: str) -> Observation:
+def mark_missing_files(seen: Observation, root: str) -> Observation:
     """The observation with files that are no longer there marked as deleted, and without paths that
     a text named but that do not exist."""
     if not root or not os.path.isdir(root):
@@ -138,7 +134,7 @@ def as_it_is(seen: Observation, root: str) -> Observation:
     return {**seen, "files": files, "glimpsed": glimpsed}
 
 
-def as_stated(seen: Observation, state: SessionState) -> Observation:
+def mark_completed_tasks(seen: Observation, state: SessionState) -> Observation:
     """The observation with the tasks done that a later statement calls completed."""
     completed = {one_line(task) for task in state["progress"]["completed"]}
     if not completed or not is_stated_later(state):

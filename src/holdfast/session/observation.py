@@ -18,6 +18,7 @@ from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import StoreAway
 from holdfast.session import session_files, sessions, spending
 from holdfast.session.observed_state import is_empty
+from holdfast.session.rules.session import stream_of
 from holdfast.session.spending import fold_events
 
 TYPE_CHECKING = False
@@ -73,13 +74,13 @@ def look_at(workspace: Workspace, sources: list[Source], *, now: int) -> Look | 
         return None
     with open_tally(workspace.home) as tally:
         try:
-            return _looked(tally, workspace, sources, now)
+            return _read_tally(tally, workspace, sources, now)
         except apsw.Error:
             with in_memory() as fresh:
-                return _looked(fresh, workspace, sources, now)
+                return _read_tally(fresh, workspace, sources, now)
 
 
-def _looked(tally: Tally, workspace: Workspace, sources: list[Source], now: int) -> Look | None:
+def _read_tally(tally: Tally, workspace: Workspace, sources: list[Source], now: int) -> Look | None:
     refresh(tally, sources, now, spending.redaction_of(workspace), fold_events)
     key = key_of(sources[0])
     seen: Observation | None = tally.observed(key)
@@ -127,7 +128,6 @@ def record(
 ) -> None:
     """Make a record of what was observed, and of the work tree if `world` holds a look at it. `of` is the
     client's session, where it is not the one that is recorded."""
-    from holdfast.session.rules.session import stream_of
     from holdfast.streams import open_writer
 
     command = {
@@ -150,11 +150,11 @@ def scrub(workspace: Workspace, texts: Sequence[str], mark: str) -> int:
     def change(tally: Tally) -> int:
         changed = sum(tally.scrub_errors(text, mark) for text in texts)
         for table, column in (("session", "data"), ("source", "state")):
-            changed += tally.rewrite(table, column, lambda value: _scrubbed(value, texts, mark))
+            changed += tally.rewrite(table, column, lambda value: _scrub_value(value, texts, mark))
         return changed + tally.rewrite("observed", "seen", without)
 
     def without(seen: Any) -> Any:
-        seen = _scrubbed(seen, texts, mark)
+        seen = _scrub_value(seen, texts, mark)
         for text in texts:
             drop_names(seen, text)
         return seen
@@ -198,17 +198,17 @@ def _erase(workspace: Workspace, change: Callable[[Tally], int]) -> int:
     return changed
 
 
-def _scrubbed(value: Any, texts: Sequence[str], mark: str, *, keyed: bool = False) -> Any:
+def _scrub_value(value: Any, texts: Sequence[str], mark: str, *, keyed: bool = False) -> Any:
     """A value with the mark in every place of the texts. The names of fields stay."""
     if isinstance(value, str):
         for text in texts:
             value = value.replace(text, mark)
         return value
     if isinstance(value, list):
-        return [_scrubbed(item, texts, mark) for item in value]
+        return [_scrub_value(item, texts, mark) for item in value]
     if isinstance(value, dict):
         return {
-            _scrubbed(key, texts, mark) if keyed else key: _scrubbed(
+            _scrub_value(key, texts, mark) if keyed else key: _scrub_value(
                 item, texts, mark, keyed=key in TABLES and not keyed
             )
             for key, item in value.items()

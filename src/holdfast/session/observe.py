@@ -71,13 +71,13 @@ def observe(state: Observation | None, events: Iterable[SessionEvent]) -> Observ
 # Words
 
 
-def _prompted(seen: Observation, event: SessionEvent) -> None:
-    said = _said(seen, event.text, ROOM["request"] - 200)
+def _add_prompt(seen: Observation, event: SessionEvent) -> None:
+    said = _quote(seen, event.text, ROOM["request"] - 200)
     if seen["said"] and len(said["text"]) <= LONGEST_REPLY:
         said["after"] = _end_of(seen["said"][-1]["text"], LONGEST_QUESTION)
     seen["prompts"] += 1
     if seen["first"] is None:
-        seen["first"] = _said(seen, event.text, ROOM["first"] - 200)
+        seen["first"] = _quote(seen, event.text, ROOM["first"] - 200)
     before = seen["request"]
     if before is not None and seen["prompts"] > 2:
         before["text"] = clipped(flattened(before["text"]), 300)
@@ -104,7 +104,7 @@ def _rule(seen: Observation, text: str) -> None:
     """Sentences in which the person ruled something in or out."""
     if len(text) > LONGEST_RULED:
         return
-    if not _may_rule(text):
+    if not _can_rule(text):
         return
     found = list(seen["rulings"])
     if "```" in text:
@@ -126,13 +126,13 @@ def _is_said(sentence: str) -> bool:
     return plain >= 0.75 * len(sentence)
 
 
-def _may_rule(text: str) -> bool:
+def _can_rule(text: str) -> bool:
     """A quick look before the pattern, which takes ten times as long."""
     lowered = text.lower()
     return any(part in lowered for part in _IN_RULINGS)
 
 
-def _answered(seen: Observation, event: SessionEvent) -> None:
+def _add_answer(seen: Observation, event: SessionEvent) -> None:
     answer: ChosenAnswer = {
         "about": clipped(flattened(event.about), 120),
         "text": clipped(flattened(event.text), 300),
@@ -142,14 +142,14 @@ def _answered(seen: Observation, event: SessionEvent) -> None:
     _rule(seen, event.text)
 
 
-def _spoke(seen: Observation, event: SessionEvent) -> None:
-    seen["said"] = [_said(seen, event.text, ROOM["said"] - 200, end=True)]
+def _keep_last_words(seen: Observation, event: SessionEvent) -> None:
+    seen["said"] = [_quote(seen, event.text, ROOM["said"] - 200, end=True)]
     scanned = whole_words(event.text)
     name_all(seen, scanned, NAMED_IN["said"], -1)
     glimpse(seen, scanned, GLIMPSED_IN["said"])
 
 
-def _planned(seen: Observation, event: SessionEvent) -> None:
+def _keep_plan(seen: Observation, event: SessionEvent) -> None:
     lines = [line.strip() for line in event.text.split("\n") if line.strip()]
     heads = [flattened(line.lstrip("# ")) for line in lines if line.startswith("#")]
     if heads or lines:
@@ -157,7 +157,7 @@ def _planned(seen: Observation, event: SessionEvent) -> None:
         seen["plan"] = oldest(heads, 12, ROOM["plan"])
 
 
-def _said(seen: Observation, text: str, most: int, *, end: bool = False) -> Said:
+def _quote(seen: Observation, text: str, most: int, *, end: bool = False) -> Said:
     text = text.strip()
     short = clipped(text[-most:] if end else text, most)
     return {"text": short, "at": seen["at"], "call": seen["calls"]}
@@ -166,12 +166,12 @@ def _said(seen: Observation, text: str, most: int, *, end: bool = False) -> Said
 # Tasks
 
 
-def _listed(seen: Observation, event: SessionEvent) -> None:
+def _replace_tasks(seen: Observation, event: SessionEvent) -> None:
     tasks = [_task(task) for task in event.tasks if task["text"]]
-    seen["tasks"] = _kept_tasks(tasks)
+    seen["tasks"] = _bound_tasks(tasks)
 
 
-def _changed(seen: Observation, event: SessionEvent) -> None:
+def _change_tasks(seen: Observation, event: SessionEvent) -> None:
     tasks = seen["tasks"]
     grown = False
     for change in event.tasks:
@@ -184,7 +184,7 @@ def _changed(seen: Observation, event: SessionEvent) -> None:
             known["state"] = change["state"] or known["state"]
             known["text"] = clipped(flattened(change["text"]), 160) or known["text"]
     if grown:
-        seen["tasks"] = _kept_tasks(tasks)
+        seen["tasks"] = _bound_tasks(tasks)
 
 
 def _task(task: Task) -> Task:
@@ -195,7 +195,7 @@ def _task(task: Task) -> Task:
     }
 
 
-def _kept_tasks(tasks: list[Task]) -> list[Task]:
+def _bound_tasks(tasks: list[Task]) -> list[Task]:
     """All that fit, in order; tasks that are done go first, the oldest of them before all."""
     # A state may become longer without being measured again: "open", then "dropped".
     room = ROOM["tasks"] - size_of(tasks) - 3 * len(tasks)
@@ -214,7 +214,7 @@ def _kept_tasks(tasks: list[Task]) -> list[Task]:
 # Subagents and compaction
 
 
-def _sent(seen: Observation, event: SessionEvent) -> None:
+def _add_agent(seen: Observation, event: SessionEvent) -> None:
     seen["agents"][event.id[:60]] = clipped(flattened(event.text), 100)
     while size_of(seen["agents"]) > ROOM["agents"]:
         del seen["agents"][next(iter(seen["agents"]))]
@@ -222,15 +222,15 @@ def _sent(seen: Observation, event: SessionEvent) -> None:
     wait_for_end(seen, event.id, "agent", "")
 
 
-def _returned(seen: Observation, event: SessionEvent) -> None:
+def _drop_agent(seen: Observation, event: SessionEvent) -> None:
     seen["agents"].pop(event.id[:60], None)
 
 
-def _compacted(seen: Observation, event: SessionEvent) -> None:
+def _count_compaction(seen: Observation, event: SessionEvent) -> None:
     seen["compactions"] += 1
 
 
-def _summarised(seen: Observation, event: SessionEvent) -> None:
+def _note_summary(seen: Observation, event: SessionEvent) -> None:
     # Its text stays in the transcript; here it is only known when it was written.
     seen["summary"] = {"text": "", "at": seen["at"], "call": seen["calls"]}
 
@@ -238,14 +238,14 @@ def _summarised(seen: Observation, event: SessionEvent) -> None:
 STEPS: dict[str, Any] = {
     **FILE_STEPS,
     **COMMAND_STEPS,
-    "prompt": _prompted,
-    "said": _spoke,
-    "plan": _planned,
-    "tasks": _listed,
-    "task": _changed,
-    "answer": _answered,
-    "agent": _sent,
-    "agent_end": _returned,
-    "compact": _compacted,
-    "summary": _summarised,
+    "prompt": _add_prompt,
+    "said": _keep_last_words,
+    "plan": _keep_plan,
+    "tasks": _replace_tasks,
+    "task": _change_tasks,
+    "answer": _add_answer,
+    "agent": _add_agent,
+    "agent_end": _drop_agent,
+    "compact": _count_compaction,
+    "summary": _note_summary,
 }

@@ -60,7 +60,7 @@ _REMOVES = compile_later(r"^(?:sudo\s+)?(?:git\s+)?rm\s+(.+)$")
 _MOVES = compile_later(r"^(?:git\s+)?mv\s+(?:-\w+\s+)*(\S+)\s+(\S+)$")
 
 
-def _ran(seen: Observation, event: SessionEvent) -> None:
+def _add_run(seen: Observation, event: SessionEvent) -> None:
     line = event.text.strip()
     key = _in_its_folder(seen, event.path, line)
     steps = steps_of(line, _folder_of(seen, event.path, ""), seen["cwd"])
@@ -114,10 +114,10 @@ def _use_command(seen: Observation, key: str, line: str) -> None:
     commands = seen["commands"]
     known = commands.get(key)
     if known is None:
-        known = {"text": _shown(line), "weight": -99.0, "runs": 0, "failed": None, "call": 0}
+        known = {"text": _shorten_line(line), "weight": -99.0, "runs": 0, "failed": None, "call": 0}
         commands[key] = known
         shrink(commands, ROOM["commands"], 20, keep=key)
-    known["text"] = _shown(line)
+    known["text"] = _shorten_line(line)
     known["weight"] = heavier(known["weight"], USE, seen["calls"])
     known["runs"] += 1
     known["failed"] = None
@@ -134,7 +134,7 @@ def _grow_habit(seen: Observation, line: str) -> None:
     lighten(habits, ROOM["habits"])
 
 
-def _shown(line: str) -> str:
+def _shorten_line(line: str) -> str:
     """The command that a line runs, on one line; text that it is fed stays away."""
     line = line.strip().replace("\\\n", " ")
     first, _, rest = _INTO_FOLDER.sub("", _SETTING.sub("", line)).partition("\n")
@@ -153,7 +153,7 @@ def same_command(line: str) -> str:
     return clipped(text or flattened(line), 160)
 
 
-def _ended(seen: Observation, event: SessionEvent) -> None:
+def _end_call(seen: Observation, event: SessionEvent) -> None:
     what = seen["pending"].pop(event.id, None)
     if what is None:
         return
@@ -172,7 +172,7 @@ def _ended(seen: Observation, event: SessionEvent) -> None:
             return
     if kind == "line":
         number = int(what[3])
-        _outcome(seen, what, event)
+        _take_outcome(seen, what, event)
         if event.failed is False and len(what) > 5:
             mark_gone(seen, what[5].split("\n"), what[6].split("\n"))
         if event.failed is None:
@@ -185,7 +185,7 @@ def _ended(seen: Observation, event: SessionEvent) -> None:
         glimpse(seen, scanned, GLIMPSED_IN[source])
 
 
-def _outcome(seen: Observation, what: list[str], event: SessionEvent) -> None:
+def _take_outcome(seen: Observation, what: list[str], event: SessionEvent) -> None:
     ends = ends_of([step for step in what[2].split("\n") if step], event.text, event.failed)
     command = seen["commands"].get(what[1])
     if command is not None:
@@ -288,4 +288,4 @@ def _bounded_paths(seen: Observation, folder: str, words: list[str]) -> list[str
     return kept
 
 
-COMMAND_STEPS: dict[str, Any] = {"run": _ran, "result": _ended}
+COMMAND_STEPS: dict[str, Any] = {"run": _add_run, "result": _end_call}

@@ -38,12 +38,12 @@ LONGEST_PATCH = 600
 _ELSEWHERE = ("/tmp/", "/private/", "/var/", "/dev/", "http", "path/to/")  # noqa: S108
 
 
-def _placed(seen: Observation, event: SessionEvent) -> None:
+def _set_place(seen: Observation, event: SessionEvent) -> None:
     # The session's own folder is where it began; a `cd` in between does not rename every path.
     seen["cwd"] = seen["cwd"] or event.path[:300].rstrip("/")
 
 
-def _edited(seen: Observation, event: SessionEvent) -> None:
+def _add_edit(seen: Observation, event: SessionEvent) -> None:
     path = relative(seen, event.path)
     if not path:
         return
@@ -65,7 +65,7 @@ def _edited(seen: Observation, event: SessionEvent) -> None:
     wait_for_end(seen, event.id, "edit", *others, path)
 
 
-def _looked(seen: Observation, event: SessionEvent) -> None:
+def _add_read(seen: Observation, event: SessionEvent) -> None:
     path = relative(seen, event.path)
     file = touch(seen, path, READ) if path else None
     number = -1
@@ -77,14 +77,14 @@ def _looked(seen: Observation, event: SessionEvent) -> None:
         name_all(seen, event.text, NAMED_IN["search"], number)
 
 
-def _searched(seen: Observation, event: SessionEvent) -> None:
+def _add_search(seen: Observation, event: SessionEvent) -> None:
     path = relative(seen, event.path)
     file = touch(seen, path, READ) if path and paths_in(path) == [path] else None
     name_all(seen, event.text, NAMED_IN["search"], -1 if file is None else file["number"])
     wait_for_end(seen, event.id, "search", path)
 
 
-def _called(seen: Observation, event: SessionEvent) -> None:
+def _add_call(seen: Observation, event: SessionEvent) -> None:
     # Its first word is the tool itself.
     if event.text:
         name_all(seen, event.text.partition(" ")[2], NAMED_IN["call"], -1)
@@ -218,9 +218,9 @@ def _lies_in(path: str, folder: str) -> bool:
 
 
 FILE_STEPS: dict[str, Any] = {
-    "place": _placed,
-    "edit": _edited,
-    "read": _looked,
-    "search": _searched,
-    "call": _called,
+    "place": _set_place,
+    "edit": _add_edit,
+    "read": _add_read,
+    "search": _add_search,
+    "call": _add_call,
 }

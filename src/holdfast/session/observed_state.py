@@ -247,10 +247,10 @@ def clipped(text: str, most: int) -> str:
     short = text if len(text) <= most else text[: most - 1].rstrip() + "…"
     while not short.isascii() and size_of(short) > most + 40:
         short = short[: len(short) * 3 // 4]
-    return short if short.isprintable() else _printable(short, most)
+    return short if short.isprintable() else _strip_controls(short, most)
 
 
-def _printable(text: str, most: int) -> str:
+def _strip_controls(text: str, most: int) -> str:
     """Control characters take six bytes each in JSON; only line breaks and tabs may stay."""
     text = _CONTROLS.sub("", text)
     while size_of(text) > most * 5 // 4 + 40:

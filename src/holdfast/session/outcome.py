@@ -459,14 +459,8 @@ def _narrowed(step: str, output: str) -> str:
 # Which run says that another one would pass
 
 
-def covers(passed: str, failed: str) -> bool:
-    """Whether a line that passed says that one that failed before would pass now."""
-    done = [one[1:] for one in steps_of(passed)]
-    return all(any(step_covers(one, step[1:]) for one in done) for step in steps_of(failed))
-
-
 def step_covers(passed: str, failed: str) -> bool:
-    """The same for two steps."""
+    """Whether a step that passed says that one that failed before would pass now."""
     if passed == failed:
         return True
     wide_name, wide_folder, wide_words = runner_of(passed)

@@ -128,12 +128,12 @@ def render(parts: Parts, budget: int) -> str:
     room = max(budget, SMALLEST_BUDGET) - sum(len(line) + 1 for line in top)
     room -= len("````data\n\n````\n") + ROOM_FOR_CLOSING
     sections, left_out = _sections(parts, seen, room)
-    text = _written(top, sections, left_out)
+    text = _write(top, sections, left_out)
     # The room was guessed: what is left of it is used.
     more = budget - len(text)
     for _ in range(MOST_TRIES if left_out else 0):
         filled = _sections(parts, seen, room + more)
-        longer = _written(top, *filled)
+        longer = _write(top, *filled)
         if len(text) < len(longer) <= budget:
             (sections, left_out), text = filled, longer
             room, more = room + more, budget - len(longer)
@@ -144,11 +144,11 @@ def render(parts: Parts, budget: int) -> str:
         title, lines = sections.pop()
         if len(lines) > 1:
             sections.append((title, lines[:-1]))
-        text = _written(top, sections, left_out)
-    return _bound(text, budget)
+        text = _write(top, sections, left_out)
+    return _cut(text, budget)
 
 
-def _written(top: Sequence[str], sections: Sequence[Section], left_out: Sequence[str]) -> str:
+def _write(top: Sequence[str], sections: Sequence[Section], left_out: Sequence[str]) -> str:
     body = "\n".join(line for title, lines in sections for line in (f"## {title}", *lines))
     fence = "`" * max(3, _longest_run(body) + 1)
     closing = [f"Left out for length: {', '.join(left_out)}."] if left_out else []
@@ -217,29 +217,28 @@ def _sections(parts: Parts, seen: Observation | None, room: int) -> tuple[list[S
     statements = [line for line in stated["lines"] if line.strip()] if stated else []
     changes = [f"- {one_line(one)}" for one in parts.get("changes") or []]
     filled.take("changes", "What is not as it was", changes[:MOST_CHANGES], "change")
-    tree = _tree(parts.get("tree"), min(MOST_OF_TREE, int(room * SHARES["tree"])))
+    tree = _tree_lines(parts.get("tree"), min(MOST_OF_TREE, int(room * SHARES["tree"])))
     filled.take("tree", "Work tree now", tree)
     if seen is not None:
-        # Without an observation, as at most starts, they are not loaded.
-        from holdfast.session import pack_conversation as conversation
-        from holdfast.session import pack_work as work
+        # Without an observation, as at most starts, it is not loaded.
+        from holdfast.session import pack_observation
 
         announced = _take_next_step(filled, seen, stated, statements)
-        request = conversation.take_requests(filled, seen)
+        request = pack_observation.take_requests(filled, seen)
     if stated:
         _take_stated(filled, stated["age"], statements)
     if seen is not None:
-        conversation.take_last_words(filled, seen, request, announced)
-        conversation.take_course(filled, seen, parts.get("transcript", ""))
+        pack_observation.take_last_words(filled, seen, request, announced)
+        pack_observation.take_course(filled, seen, parts.get("transcript", ""))
     notes = _note_lines(
         parts.get("notes") or [], min(filled.left, filled.share_of("notes")) - ROOM_FOR_CLOSING
     )
     filled.take("notes", "Notes, latest first", notes, "note")
     beside = {f"beside {place}": one for place, one in enumerate(parts.get("beside") or [])}
     for part, (title, texts) in beside.items():
-        filled.take(part, one_line(title), [_listed(text) for text in texts], "line")
+        filled.take(part, one_line(title), [_as_item(text) for text in texts], "line")
     if seen is not None:
-        work.take_work(filled, seen)
+        pack_observation.take_work(filled, seen)
     order = (*READ_FIRST, *beside, *READ_LAST)
     return [filled.made[part] for part in order if part in filled.made], filled.left_out
 
@@ -277,7 +276,7 @@ def _take_stated(filled: PackRoom, age: str, statements: Sequence[str]) -> None:
         filled.left_out.append(f"the end of {count_of(ends, 'statement')}")
 
 
-def _listed(text: str) -> str:
+def _as_item(text: str) -> str:
     line = one_line(text)
     return line if line.startswith("- ") else f"- {line}"
 
@@ -293,7 +292,7 @@ _UNCOMMITTED = {
 }
 
 
-def _tree(tree: WorkTree | None, room: int) -> list[str]:
+def _tree_lines(tree: WorkTree | None, room: int) -> list[str]:
     """The branch, and the uncommitted files by kind, all names together within the room."""
     if tree is None:
         return []
@@ -363,7 +362,7 @@ def shorten(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
-def _bound(text: str, budget: int) -> str:
+def _cut(text: str, budget: int) -> str:
     return text if len(text) <= budget else text[: max(0, budget - 1)] + "…"
 
 

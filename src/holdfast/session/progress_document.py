@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+
 from holdfast.kernel.errors import Usage
 
 TYPE_CHECKING = False
@@ -46,8 +48,6 @@ def read(document: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 
 def _unknown(name: str) -> Usage:
-    import difflib
-
     close = difflib.get_close_matches(name, FIELDS, n=1)
     known = f"Known are: {', '.join((*FIELDS, 'claims'))}."
     hint = f"Did you mean {close[0]}?" if close else known

@@ -32,7 +32,13 @@ from holdfast.session.rules.verdict import (
     judge,
     lacking,
 )
-from holdfast.session.session_choice import choose, is_running, known_session, session_of_file
+from holdfast.session.session_choice import (
+    choose,
+    found_at,
+    is_running,
+    known_session,
+    session_of_file,
+)
 from holdfast.session.world import (
     CONTROL_FILES,
     changed_files,
@@ -122,7 +128,7 @@ def resume(
     if state is None:
         assert found is not None
         state = rules.initial(rules.stream_of(found["session"]))
-    state = _as_edited(workspace, state, now)
+    state = _absorb_file(workspace, state, now)
     resumed = _observe(workspace, state, found, now)
     return _judge_and_tell(workspace, request, resumed, around, now, status)
 
@@ -150,8 +156,6 @@ class ResumedSession:
     """The session that is resumed, and what was seen of its work. `client` and `path` say where that was read;
     both are empty where nothing was. `seen_in` is the client's session where that is another one: the one
     beside a checkpoint of a terminal."""
-
-    __slots__ = ("client", "path", "seen", "seen_in", "state")
 
     def __init__(self, state: SessionState, seen: Observation | None) -> None:
         observed = state.get("observed") if seen is not None else None
@@ -248,7 +252,7 @@ def _judge_and_tell(
     settings = config.settings_of(workspace)
     state, seen = resumed.state, resumed.seen
     last = state["last"]
-    present, changes = _world(workspace, status, look=request.get("look", True))
+    present, changes = _look_at_world(workspace, status, look=request.get("look", True))
     issue = request.get("issue") or issue_at_work(workspace)
     claims, not_run = _recheck(workspace, request, state, present, issue, settings, now)
     changed = changed_files(workspace, last["world"], present) if last else None
@@ -270,7 +274,7 @@ def _judge_and_tell(
     if last is not None and claims:
         resumed.state = state = {**state, "last": {**last, "claims": claims}}
     if request.get("begin") and last is not None and workspace.exists():
-        _begin(workspace, state["session"], now)
+        _mark_resumed(workspace, state["session"], now)
     at_work = not request.get("quick") and _is_at_work(workspace, resumed, now)
     edited = {name for name, file in seen["files"].items() if file["edits"]} if seen else set()
     tree = work_tree_of(present, changes, last["world"] if last else None, edited)
@@ -296,7 +300,7 @@ def _judge_and_tell(
         "reasons": reasons,
         "pack": pack.render(parts, budget),
         "prompt": progress_of(state)["prompt"],
-        "claims": _checked(state, not_run, recheck=request.get("recheck", False)),
+        "claims": _list_claims(state, not_run, recheck=request.get("recheck", False)),
         "checkpoint": last["id"] if last else "",
         "session": state["session"],
         "client": resumed.client,
@@ -313,8 +317,8 @@ def _recorded_parts(
     state, seen = resumed.state, resumed.seen
     parts: pack.Parts = {"notes": latest_notes(workspace)}
     if seen is not None:
-        here = handover_text.as_it_is(seen, workspace.root)
-        parts["seen"] = handover_text.as_stated(here, state)
+        here = handover_text.mark_missing_files(seen, workspace.root)
+        parts["seen"] = handover_text.mark_completed_tasks(here, state)
         parts["transcript"] = resumed.path
     stated = handover_text.stated_part(state, seen, workspace.root, now=now)
     if stated is not None:
@@ -399,7 +403,7 @@ def _list_lacking(
     return list_lacking(workspace, resumed.found_in(seen["cwd"]), seen)
 
 
-def _begin(workspace: Workspace, session: str, now: int) -> None:
+def _mark_resumed(workspace: Workspace, session: str, now: int) -> None:
     """Leave a mark for the next checkpoint; where it cannot be written, there is none."""
     try:
         session_files.keep(workspace, session, session_files.RESUMED, {"at": clock.stamp(now)})
@@ -407,7 +411,9 @@ def _begin(workspace: Workspace, session: str, now: int) -> None:
         pass
 
 
-def _checked(state: SessionState, not_run: dict[str, str], *, recheck: bool) -> list[CheckedClaim]:
+def _list_claims(
+    state: SessionState, not_run: dict[str, str], *, recheck: bool
+) -> list[CheckedClaim]:
     """Each claim: when it was last verified, by whom, and at which commit."""
     last, stated = state["last"], state.get("stated")
     if last is None or not last["claims"]:
@@ -434,7 +440,7 @@ def _why_unknown(reasons: list[Reason]) -> str:
 
 def _from_transcript(workspace: Workspace | None, request: ResumeRequest, now: int) -> Resumption:
     """A pack from one file, wherever it lies."""
-    from holdfast.session.transcript_resume import found_at, resume_transcript
+    from holdfast.session.transcript_resume import resume_transcript
 
     found = found_at(request["transcript"])
     state = known_session(workspace, found["session"]) if workspace and workspace.exists() else None
@@ -444,7 +450,7 @@ def _from_transcript(workspace: Workspace | None, request: ResumeRequest, now: i
     return resume_transcript(found, request, now, workspace)
 
 
-def _as_edited(workspace: Workspace, state: SessionState, now: int) -> SessionState:
+def _absorb_file(workspace: Workspace, state: SessionState, now: int) -> SessionState:
     """With what a person wrote into the file since; the next checkpoint makes a record of it."""
     stream = rules.stream_of(state["session"])
     for path, written in rules.render(state).items():
@@ -466,7 +472,7 @@ def _as_edited(workspace: Workspace, state: SessionState, now: int) -> SessionSt
     return state
 
 
-def _world(
+def _look_at_world(
     workspace: Workspace, status: Running | None, *, look: bool
 ) -> tuple[World, list[StatusChange]]:
     world = world_now(workspace, head_now(workspace))

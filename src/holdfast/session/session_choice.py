@@ -7,9 +7,9 @@ import os
 from holdfast.clients.table import own_id, title_of, titles
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError, NotFound
-from holdfast.kernel.views.files import Unreadable, read_file, text_of
+from holdfast.kernel.views.files import Unreadable
 from holdfast.session import client_process, session_files, sessions
-from holdfast.session.ccc_files import folder_of
+from holdfast.session.ccc_files import folder_of, read_progress
 from holdfast.session.rules import progress
 from holdfast.session.rules import session as rules
 from holdfast.session.rules.model import PROGRESS_FILE
@@ -35,11 +35,11 @@ def choose(workspace: Workspace, request: ResumeRequest, now: int) -> ChosenSess
     wanted = request.get("session", "")
     discovered = sessions_of_clients(workspace) if request.get("discover", True) else []
     if wanted:
-        return _named(workspace, wanted, discovered)
-    busy = _busy(workspace, discovered, now)
+        return _choose_named(workspace, wanted, discovered)
+    busy = _list_busy(workspace, discovered, now)
     discovered = [one for one in discovered if one["session"] not in busy]
     try:
-        state = _whose(workspace, busy)
+        state = _choose_known(workspace, busy)
     except NotFound:
         if not discovered:
             raise
@@ -71,7 +71,7 @@ def sessions_of_clients(workspace: Workspace) -> list[FoundSession]:
     return [one for one in sessions_in(workspace.root) if one["session"] != own]
 
 
-def _busy(workspace: Workspace, discovered: list[FoundSession], now: int) -> dict[str, str]:
+def _list_busy(workspace: Workspace, discovered: list[FoundSession], now: int) -> dict[str, str]:
     """The sessions whose process runs at this moment, but ours, each with its client: none of them
     waits to be continued."""
     busy = {
@@ -96,7 +96,9 @@ def is_running(workspace: Workspace | None, found: FoundSession, now: int) -> bo
     return liveness(found, running_clients(), now=now) == "alive"
 
 
-def _named(workspace: Workspace, wanted: str, discovered: list[FoundSession]) -> ChosenSession:
+def _choose_named(
+    workspace: Workspace, wanted: str, discovered: list[FoundSession]
+) -> ChosenSession:
     matching = [one for one in discovered if one["session"].startswith(wanted)]
     try:
         state: SessionState | None = sessions.find_session(workspace, wanted)
@@ -107,6 +109,21 @@ def _named(workspace: Workspace, wanted: str, discovered: list[FoundSession]) ->
     session = state["session"] if state else matching[0]["session"]
     found = next((one for one in matching if one["session"] == session), None)
     return {"state": state, "found": found}
+
+
+def found_at(path: str) -> FoundSession:
+    """The session that a transcript file holds; refused where it is no client's."""
+    from holdfast.clients.discovery import session_at
+
+    found = session_at(path)
+    if found is None:
+        missing = "There is no file" if not os.path.exists(path) else "No client's transcript:"
+        raise NotFound(
+            f"{missing} {path}.",
+            hint="`holdfast resume --list` lists the sessions of all clients here; --session ID "
+            "resumes one of them without the name of its file.",
+        )
+    return found
 
 
 def known_session(workspace: Workspace, session: str) -> SessionState | None:
@@ -127,7 +144,7 @@ def is_bare(state: SessionState) -> bool:
     return observed is None or bool(observed.get("session"))
 
 
-def _whose(workspace: Workspace, busy: Container[str]) -> SessionState | None:
+def _choose_known(workspace: Workspace, busy: Container[str]) -> SessionState | None:
     """The session that this process belongs to, else one to take over that is not busy, or nothing
     that any record knows."""
     known = sessions.here(workspace)
@@ -140,7 +157,8 @@ def _whose(workspace: Workspace, busy: Container[str]) -> SessionState | None:
     if known:
         return None
     elsewhere = sessions.latest(workspace)
-    if elsewhere and not _has_file(workspace):
+    path = os.path.join(workspace.root, folder_of(workspace), PROGRESS_FILE)
+    if elsewhere and not os.path.exists(path):
         others = f"{len(elsewhere)} {'is' if len(elsewhere) == 1 else 'are'} known of other places"
         raise NotFound(
             f"No session of this worktree waits; {others}.",
@@ -153,8 +171,7 @@ def _whose(workspace: Workspace, busy: Container[str]) -> SessionState | None:
 def _is_shown(workspace: Workspace, state: SessionState) -> bool:
     """Whether the progress file here is that of a session, which was captured in another place."""
     try:
-        _, content = read_file(_file(workspace))
-        shown = progress.parse(text_of(content))
+        shown = read_progress(workspace)
         return any(progress.parse(text) == shown for text in rules.render(state).values())
     except (OSError, Unreadable, rules.Unparsable):
         return False
@@ -164,8 +181,7 @@ def session_of_file(workspace: Workspace, around: ResumeContext | None) -> Sessi
     """A progress file that no record knows, from another tool or another machine; AMB-CCC-26.
     Without one, what waits around a session is still worth a pack."""
     try:
-        _, content = read_file(_file(workspace))
-        read = progress.parse(text_of(content))
+        read = read_progress(workspace)
     except FileNotFoundError:
         if around is not None:
             return rules.initial(rules.stream_of(""))
@@ -189,11 +205,3 @@ def _why_nothing(workspace: Workspace) -> str:
         f"No session of {titles()} was found in this folder, "
         "and no checkpoint. `holdfast checkpoint` captures a session."
     )
-
-
-def _has_file(workspace: Workspace) -> bool:
-    return os.path.exists(_file(workspace))
-
-
-def _file(workspace: Workspace) -> str:
-    return os.path.join(workspace.root, folder_of(workspace), PROGRESS_FILE)

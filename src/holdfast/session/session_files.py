@@ -44,8 +44,11 @@ def folder_of(workspace: Workspace, session: str) -> str:
 
 def read(workspace: Workspace, session: str, name: str) -> dict[str, Any]:
     """What was kept under a name; nothing when it is not there, or damaged."""
+    return _read(os.path.join(folder_of(workspace, session), name))
+
+
+def _read(path: str) -> dict[str, Any]:
     try:
-        path = os.path.join(folder_of(workspace, session), name)
         value = canonical_json.loads(read_plain(path).decode())
     except (OSError, ValueError):
         return {}
@@ -55,22 +58,14 @@ def read(workspace: Workspace, session: str, name: str) -> dict[str, Any]:
 def every(workspace: Workspace, name: str) -> list[dict[str, Any]]:
     """What all the slots of this worktree keep under a name, of all sessions."""
     parent = os.path.join(workspace.tool_folder, FOLDER)
-    found = []
-    for folder in _names(parent):
-        try:
-            path = os.path.join(parent, folder, name)
-            value = canonical_json.loads(read_plain(path).decode())
-        except (OSError, ValueError):
-            continue
-        if isinstance(value, dict):
-            found.append(value)
-    return found
+    found = (_read(os.path.join(parent, folder, name)) for folder in _names(parent))
+    return [value for value in found if value]
 
 
 def keep(workspace: Workspace, session: str, name: str, value: dict[str, Any]) -> None:
     """OSError where it cannot be written: a caller that counts on it must know. Not synced: it matters as
     long as the session runs, and no session outlives its machine."""
-    path = os.path.join(_prepared(workspace, session), name)
+    path = os.path.join(_prepare(workspace, session), name)
     unfinished = f"{path}.{os.getpid()}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
     descriptor = os.open(unfinished, flags, 0o600)
@@ -114,7 +109,7 @@ def is_due(workspace: Workspace, session: str, name: str, every: int, now: int) 
     import fcntl
 
     try:
-        path = os.path.join(_prepared(workspace, session), name)
+        path = os.path.join(_prepare(workspace, session), name)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError:
         return True
@@ -176,7 +171,7 @@ def _names(parent: str) -> list[str]:
         return []
 
 
-def _prepared(workspace: Workspace, session: str) -> str:
+def _prepare(workspace: Workspace, session: str) -> str:
     folder = folder_of(workspace, session)
     if not os.path.isdir(folder):
         workspace.prepare_tool_folder(FOLDER)

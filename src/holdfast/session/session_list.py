@@ -78,7 +78,7 @@ def list_sessions(
                 age = entry["age"] = max(age, entry["age"])
                 listed.append(entry)
                 slots.pop(state["session"], None)
-        listed += [_of_slot(workspace, told, None, now) for told in slots.values()]
+        listed += [_of_slot(workspace, told, now) for told in slots.values()]
     return sorted(listed, key=lambda one: one["age"])[:most]
 
 
@@ -95,7 +95,7 @@ def list_at_work(workspace: Workspace, now: int) -> list[ListedSession]:
             if found is not None and found["session"] == session:
                 listed.append(_of_transcript(tree, found, None, None, told, now))
             else:
-                listed.append(_of_slot(tree, told, None, now))
+                listed.append(_of_slot(tree, told, now))
     return sorted(listed, key=lambda one: one["age"])
 
 
@@ -156,9 +156,7 @@ def _of_transcript(
     }
 
 
-def _of_slot(
-    workspace: Workspace, told: dict[str, Any], state: SessionState | None, now: int
-) -> ListedSession:
+def _of_slot(workspace: Workspace, told: dict[str, Any], now: int) -> ListedSession:
     """A session of which only hooks told: its client has written nothing yet."""
     session = str(told["session"])
     since = client_process.began_at(workspace, session)
@@ -177,7 +175,7 @@ def _of_slot(
         "worktree": workspace.root,
         "here": True,
         "transcript": "",
-        "state": state,
+        "state": None,
     }
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from holdfast.clients.table import LONGEST_ID, is_plain, own_id
 from holdfast.kernel import config
-from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import Conflict, NotFound, Usage
 from holdfast.kernel.state import load
 from holdfast.session.rules import session as rules
@@ -115,16 +114,6 @@ def predecessor(known: list[SessionState], session: str) -> SessionState | None:
     taken = (state for state in known if session and state["adopted_by"] == session)
     ended = (state for state in known if state["ended_at"] and not state["adopted_by"])
     return next(taken, None) or next(ended, None)
-
-
-def meant(workspace: Workspace, wanted: str) -> tuple[str, SessionState | None]:
-    """The id of the session that a capture is of, and for a new one the session that it takes over."""
-    if wanted:
-        is_new = not workspace.exists() or read(workspace, wanted)["captures"] == 0
-    else:
-        own = at_work(workspace)
-        wanted, is_new = (own["session"], False) if own else (new_id(), True)
-    return wanted, predecessor(here(workspace), wanted) if is_new else None
 
 
 def adopt(workspace: Workspace, old: str, new: str, *, actor: str, now: int) -> bool:

@@ -23,6 +23,7 @@ from holdfast.clients.usage.tally import in_memory, open_tally
 from holdfast.kernel import clock, config
 from holdfast.kernel.errors import StoreAway, Usage
 from holdfast.session import quotas, sessions
+from holdfast.session.rules.session import stream_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
     from holdfast.clients.usage.amounts import Cost, Stretch
     from holdfast.clients.usage.model import Source
-    from holdfast.clients.usage.reader import Fold
     from holdfast.clients.usage.tally import Tally
     from holdfast.kernel.workspace import Workspace
 
@@ -83,9 +83,11 @@ if TYPE_CHECKING:
         spent: Spending
         messages: list[tuple[str, float | None]]
 
-    Clean = Callable[[str], str]
-    # From what was spent to the moments at which steps began, each with its name.
-    Marks = Callable[[Spending], Sequence[tuple[str, str]]]
+    # Read what is new in the files of a session; the problem of each file that could not be read.
+    Refresh = Callable[[Sequence[Source]], dict[str, str]]
+    # A moment, and the name of the step that began then.
+    Mark = tuple[str, str]
+    Marks = Callable[[Spending], Sequence[Mark]]
 
 # A longer pause between two answers is no work of the agent's.
 LONGEST_PAUSE = 5 * clock.MINUTE
@@ -100,23 +102,18 @@ def measured(workspace: Workspace, *, session: str = "", now: int) -> Spending:
 
 def work_done(workspace: Workspace, *, session: str = "", now: int) -> WorkDone:
     """How much a session did by now, beside what it cost."""
-    asked = session or _surrounding()
+    asked = session or _own_session()
     sources = sources_of(workspace, asked)
-    done: WorkDone = _with_tally(
-        workspace, lambda tally, clean, fold: _work(tally, sources, asked, now, clean, fold)
-    )
+
+    def read(tally: Tally, refresh_all: Refresh) -> WorkDone:
+        refresh_all(sources)
+        return _work(tally, sources, asked, now)
+
+    done: WorkDone = _with_tally(workspace, now, read)
     return done
 
 
-def _work(
-    tally: Tally,
-    sources: Sequence[Source],
-    asked: str,
-    now: int,
-    clean: Callable[[str], str],
-    fold: Fold | None,
-) -> WorkDone:
-    refresh(tally, sources, now, clean, fold)
+def _work(tally: Tally, sources: Sequence[Source], asked: str, now: int) -> WorkDone:
     keys = [key_of(sources[0])] if sources else tally.keys(asked)
     if not keys:
         return {"turns": None, "minutes": None, "tokens": None, "subagent": None, "quota": None}
@@ -165,27 +162,31 @@ def account(
     now: int,
 ) -> Account:
     """The same with its parts; `transcript` names the session by one of its files instead."""
-    asked = session or ("" if transcript else _surrounding())
+    asked = session or ("" if transcript else _own_session())
     sources = sources_at(transcript) if transcript else sources_of(workspace, asked)
     found: Account = _with_tally(
         workspace,
-        lambda tally, clean, fold: _account(tally, sources, asked, marks, now, clean, fold),
+        now,
+        lambda tally, refresh_all: _account(tally, sources, asked, marks, refresh_all(sources)),
     )
     return found
 
 
-def _with_tally(workspace: Workspace, read: Callable[[Tally, Clean, Fold | None], Any]) -> Any:
-    """What `read` returns for the workspace's tally, its redaction, and the fold of observations."""
+def _with_tally(workspace: Workspace, now: int, read: Callable[[Tally, Refresh], Any]) -> Any:
+    """What `read` returns for the workspace's tally."""
     clean = redaction_of(workspace)
-    settings = config.settings_of(workspace)
-    fold = fold_events if settings["session.observe"] else None
+    fold = fold_events if config.settings_of(workspace)["session.observe"] else None
+
+    def read_with(tally: Tally) -> Any:
+        return read(tally, lambda sources: refresh(tally, sources, now, clean, fold))
+
     with open_tally(workspace.home) as tally:
         try:
-            return read(tally, clean, fold)
+            return read_with(tally)
         except apsw.Error:
             # A full disk, or a file that went bad: the transcripts themselves are there.
             with in_memory() as fresh:
-                return read(fresh, clean, fold)
+                return read_with(fresh)
 
 
 def _account(
@@ -193,14 +194,11 @@ def _account(
     sources: Sequence[Source],
     asked: str,
     marks: Marks | None,
-    now: int,
-    clean: Callable[[str], str],
-    fold: Fold | None,
+    problems: dict[str, str],
 ) -> Account:
-    problems = refresh(tally, sources, now, clean, fold)
     keys = [key_of(sources[0])] if sources else tally.keys(asked)
     if not keys:
-        return {"spent": _nothing(asked), "steps": [], "subagents": [], "elsewhere": 0.0}
+        return {"spent": _make_unknown(asked), "steps": [], "subagents": [], "elsewhere": 0.0}
     spent = _spending(tally, keys[0], sources, problems)
     agents = amounts.by_agent(tally, keys[0]) if marks else []
     listed = sum(agent["cost_at_least"] for agent in agents)
@@ -218,21 +216,15 @@ def costs_over_time(
     """What these sessions spent, each with its messages. Each entry has the files of one session."""
     found: list[SessionCosts] = _with_tally(
         workspace,
-        lambda tally, clean, fold: [
-            _costs(tally, one, now, clean, fold) for one in sources_of_each if one
+        now,
+        lambda tally, refresh_all: [
+            _costs(tally, one, refresh_all(one)) for one in sources_of_each if one
         ],
     )
     return found
 
 
-def _costs(
-    tally: Tally,
-    sources: Sequence[Source],
-    now: int,
-    clean: Callable[[str], str],
-    fold: Fold | None,
-) -> SessionCosts:
-    problems = refresh(tally, sources, now, clean, fold)
+def _costs(tally: Tally, sources: Sequence[Source], problems: dict[str, str]) -> SessionCosts:
     key = key_of(sources[0])
     return {
         "session": sources[0]["session"],
@@ -249,10 +241,61 @@ def _request_of(seen: dict[str, Any]) -> str:
     return request_under_way([one["text"] for one in asked if one])
 
 
+# When an agent or a session went on to its next step
+
+
+def steps_of_session(workspace: Workspace, session: str) -> list[Mark]:
+    """After each checkpoint of a session: the task that it names as the current one."""
+    marks: list[Mark] = []
+    current, number = "", 0
+    for record in _records(workspace, stream_of(session)):
+        if record["kind"] == "captured":
+            number += 1
+            current = str(record["body"].get("set", {}).get("current", current))
+            _begin_step(marks, record["at"], current or f"after checkpoint {number}")
+    return marks
+
+
+def steps_of_agent(workspace: Workspace, stream: str) -> dict[str, list[Mark]]:
+    """The steps of an agent in each of its transcripts, the oldest life's first.
+
+    An agent names its transcript when a life begins, or with a heartbeat later on.
+    """
+    lives: dict[str, list[Mark]] = {}
+    transcript, step = "", ""
+    for record in _records(workspace, stream):
+        if record["kind"] in ("started", "resumed"):
+            transcript = ""
+        body = record["body"]
+        transcript = str(_table_in(body, "life").get("transcript") or transcript)
+        said = {**_table_in(body, "checkpoint"), **_table_in(body, "set")}
+        step = str(said.get("current_step") or step)
+        if transcript:
+            _begin_step(lives.setdefault(transcript, []), record["at"], step)
+    return lives
+
+
+def _begin_step(marks: list[Mark], at: str, name: str) -> None:
+    if not marks or marks[-1][1] != name:
+        marks.append((at, name))
+
+
+def _table_in(body: dict[str, Any], name: str) -> dict[str, Any]:
+    part = body.get(name)
+    return part if isinstance(part, dict) else {}
+
+
+def _records(workspace: Workspace, stream: str) -> list[Any]:
+    """What can still be read of a stream: not the records whose bodies were erased."""
+    if not workspace.exists():
+        return []
+    return [each for each in workspace.journal.read(stream) if isinstance(each["body"], dict)]
+
+
 # Which session
 
 
-def _surrounding() -> str:
+def _own_session() -> str:
     """The session that a client runs this process in."""
     return own_id() or os.environ.get("CODEX_SESSION_ID", "")
 
@@ -310,11 +353,11 @@ def _spending(
         "errors": tally.errors(key),
         "recent_errors": tally.recent_errors(key, RECENT_ERRORS),
         "started_at": tally.session(key).get("started_at", ""),
-        "sources": _seen(tally, key, sources, problems),
+        "sources": _list_sources(tally, key, sources, problems),
     }
 
 
-def _seen(
+def _list_sources(
     tally: Tally, key: str, sources: Sequence[Source], problems: dict[str, str]
 ) -> list[SourceSeen]:
     seen: list[SourceSeen] = [
@@ -329,7 +372,7 @@ def _seen(
     return seen
 
 
-def _nothing(session: str) -> Spending:
+def _make_unknown(session: str) -> Spending:
     """No client's files were found: then nothing is known, not even that nothing was spent."""
     return {
         "cost": None,

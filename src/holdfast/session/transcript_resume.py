@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 
-from holdfast.clients.discovery import session_at, sessions_in
+from holdfast.clients.discovery import sessions_in
 from holdfast.clients.table import own_id, titles
 from holdfast.kernel.errors import NotFound
 from holdfast.session import handover_text, pack
+from holdfast.session.edits import list_lacking
 from holdfast.session.observation import read_once
 from holdfast.session.rules import session as rules
 from holdfast.session.rules.handover import progress_of
 from holdfast.session.rules.verdict import NOTHING_TO_COMPARE, lacking
-from holdfast.session.session_choice import is_running
+from holdfast.session.session_choice import found_at, is_running
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,19 +42,6 @@ def resume_without_workspace(folder: str, request: ResumeRequest, *, now: int) -
     return resume_transcript(matching[0], request, now)
 
 
-def found_at(path: str) -> FoundSession:
-    """The session that a transcript file holds; refused where it is no client's."""
-    found = session_at(path)
-    if found is None:
-        missing = "There is no file" if not os.path.exists(path) else "No client's transcript:"
-        raise NotFound(
-            f"{missing} {path}.",
-            hint="`holdfast resume --list` lists the sessions of all clients here; --session ID "
-            "resumes one of them without the name of its file.",
-        )
-    return found
-
-
 def resume_transcript(
     found: FoundSession, request: ResumeRequest, now: int, workspace: Workspace | None = None
 ) -> Resumption:
@@ -70,8 +58,6 @@ def resume_transcript(
     lost: list[str] | None = None
     is_here = workspace is not None and os.path.realpath(found["cwd"]) == workspace.root
     if workspace is not None:
-        from holdfast.session.edits import list_lacking
-
         lost = list_lacking(workspace, found, seen, named=True)
     if lost:
         reasons = [lacking(lost, was_here=is_here)]
@@ -80,7 +66,7 @@ def resume_transcript(
             found, lacks_edits=bool(lost), at_work=at_work, now=now
         ),
         "changes": [one["what"] for one in reasons] if lost else [],
-        "seen": handover_text.as_it_is(seen, seen["cwd"] or found["cwd"]),
+        "seen": handover_text.mark_missing_files(seen, seen["cwd"] or found["cwd"]),
         "transcript": found["path"],
     }
     text = pack.render(parts, request.get("budget") or DEFAULT_BUDGET)

@@ -58,14 +58,9 @@ def keep(
     path = path_of(workspace, session)
     known = _read(path)
     resets_at = limit["resets_at"] or read_reset(limit["says"], limit["at"])
-    value: LimitedSession = {
-        "client": client,
-        "session": session,
-        "root": workspace.root,
-        "says": " ".join(limit["says"].split())[:LONGEST_TEXT],
-        "at": known["at"] if known else clock.precise(limit["at"]),
-        "resets_at": clock.precise(resets_at) if resets_at else "",
-    }
+    value = _make(workspace, client, session, {**limit, "resets_at": resets_at})
+    if known:
+        value["at"] = known["at"]
     if is_measured:
         value["is_measured"] = True
     if value == known:
@@ -74,6 +69,17 @@ def keep(
     write_aside(path, canonical_json.dumps(value).encode())
     # What the transcript says after the hook is more exact, and no news.
     return known is None
+
+
+def _make(workspace: Workspace, client: str, session: str, limit: UsageLimit) -> LimitedSession:
+    return {
+        "client": client,
+        "session": session,
+        "root": workspace.root,
+        "says": " ".join(limit["says"].split())[:LONGEST_TEXT],
+        "at": clock.precise(limit["at"]),
+        "resets_at": clock.precise(limit["resets_at"]) if limit["resets_at"] else "",
+    }
 
 
 def keep_from_transcript(workspace: Workspace, client: str, session: str, transcript: str) -> bool:
@@ -96,13 +102,13 @@ def list_limited(workspace: Workspace, now: int) -> list[LimitedSession]:
     found: dict[str, LimitedSession] = {}
     for root in filter(os.path.isdir, worktrees(workspace)):
         tree = workspace if root == workspace.root else discover(root, local=True)
-        for one in (*_kept(tree), *_seen(tree)):
+        for one in (*_list_kept(tree), *_list_seen(tree)):
             if one["session"] not in found and _still_holds(workspace, one, now):
                 found[one["session"]] = one
     return sorted(found.values(), key=lambda one: (one["resets_at"] or "9", one["at"]))
 
 
-def _kept(tree: Workspace) -> Iterator[LimitedSession]:
+def _list_kept(tree: Workspace) -> Iterator[LimitedSession]:
     folder = os.path.join(tree.tool_folder, FOLDER)
     try:
         names = sorted(os.listdir(folder))
@@ -125,7 +131,7 @@ def _went_on(tree: Workspace, one: LimitedSession) -> bool:
     return is_later and find_limit(one["client"], path) is None
 
 
-def _seen(tree: Workspace) -> Iterator[LimitedSession]:
+def _list_seen(tree: Workspace) -> Iterator[LimitedSession]:
     """The sessions at work whose transcript ends with a limit."""
     for kept in session_files.every(tree, client_process.NAME):
         client, session = kept.get("client"), kept.get("session")
@@ -134,14 +140,7 @@ def _seen(tree: Workspace) -> Iterator[LimitedSession]:
         path = session_files.read(tree, session, session_files.TRANSCRIPT).get("path", "")
         limit = find_limit(client, path) if isinstance(path, str) else None
         if limit is not None:
-            yield {
-                "client": client,
-                "session": session,
-                "root": tree.root,
-                "says": " ".join(limit["says"].split())[:LONGEST_TEXT],
-                "at": clock.precise(limit["at"]),
-                "resets_at": clock.precise(limit["resets_at"]) if limit["resets_at"] else "",
-            }
+            yield _make(tree, client, session, limit)
 
 
 def _still_holds(workspace: Workspace, one: LimitedSession, now: int) -> bool:

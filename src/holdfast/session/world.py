@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from holdfast.clients.table import CLIENTS
-from holdfast.git.repository import read_head
+from holdfast.git.repository import GitError, read_head
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.views.files import Unreadable, content_digest, read_file
@@ -110,7 +110,6 @@ def look_at_work_tree(
 ) -> list[StatusChange]:
     """Ask git which files differ from HEAD, and remember the content of each. `started` is the git that
     a caller has asked already. The answer is what git said, without Holdfast's own files."""
-    from holdfast.git.repository import GitError
     from holdfast.git.status import content_of, digest_of, read_status
 
     try:
@@ -178,7 +177,6 @@ def changed_files(workspace: Workspace, then: World, now: World) -> list[str] | 
         return None
     if then["dirty"] == now["dirty"] and then["commit"] == now["commit"]:
         return []
-    from holdfast.git.repository import GitError
     from holdfast.git.status import content_of, files_between
 
     committed: list[str] = []
@@ -205,7 +203,6 @@ def is_clone_of(workspace: Workspace, then: World) -> bool:
     """Whether work of another repository was done in a clone of this one: its commit is known here."""
     if not then["commit"] or then["repository"] == workspace.home:
         return False
-    from holdfast.git.repository import GitError
     from holdfast.git.run import run
 
     try:
@@ -232,7 +229,6 @@ def lost_files(workspace: Workspace, seen: Observation, now: World) -> list[str]
     edited = edited_files(workspace, seen)
     if not edited or now["dirty"] is None or not seen["started_at"]:
         return []
-    from holdfast.git.repository import GitError
     from holdfast.git.status import committed_since, tracked
 
     dirty = set(now["dirty_files"])

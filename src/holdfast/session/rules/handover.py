@@ -7,8 +7,8 @@ lead where work went on since the statement.
 from __future__ import annotations
 
 from holdfast.kernel import clock
+from holdfast.kernel.patterns import compile_later
 from holdfast.session.rules.model import UNKNOWN_ISSUE
-from holdfast.session.rules.observed import is_stale, telling_lines
 from holdfast.session.rules.progress import one_line
 from holdfast.session.rules.prompt import (
     CONTINUE,
@@ -51,6 +51,15 @@ IN_PROGRESS, FIRST_OPEN = "its task in progress", "its first open task"
 FAILING, REQUESTED = "what fails", "the request under way"
 # A step that was announced more calls ago may be done.
 MOST_CALLS_SINCE = 2
+# So many calls after a failure it may have been mended without an edit that was seen.
+LONGEST_STILL = 20
+# Lines of an error that say only that there is one, and words of those that say more.
+_BARE = compile_later(
+    r"FAIL|PASS|exit status \d+|[\W_]*|Ran \d+ tests? in .*|FAILED \((?:(?:failures|errors)=\d+[, ]*)+\)"
+)
+_SAYS_WHY = compile_later(
+    r"(?i)error|undefined|expected|assert|panic|--- fail|cannot|not found|denied"
+)
 _TRUNKS = ("main", "master", "trunk", "")
 
 
@@ -62,18 +71,20 @@ def seen_in(state: SessionState) -> dict[str, Any] | None:
 
 def edits_since_stated(state: SessionState) -> int:
     """How many edits were observed after the last statement; 0 also when nothing was observed."""
-    seen, stated = seen_in(state), state.get("stated")
-    if seen is None or stated is None or is_stated_later(state):
-        return 0
-    return max(0, int(seen["edits"]) - stated["edits"])
+    return _count_since_stated(state, "edits")
 
 
 def calls_since_stated(state: SessionState) -> int:
-    """How many tool calls were observed after the last statement."""
-    seen, stated = seen_in(state), state.get("stated")
+    """The same of tool calls."""
+    return _count_since_stated(state, "calls")
+
+
+def _count_since_stated(state: SessionState, what: str) -> int:
+    seen = seen_in(state)
+    stated: Any = state.get("stated")
     if seen is None or stated is None or is_stated_later(state):
         return 0
-    return max(0, int(seen["calls"]) - stated["calls"])
+    return max(0, int(seen[what]) - int(stated[what]))
 
 
 def is_stated_later(state: SessionState) -> bool:
@@ -100,7 +111,7 @@ def progress_of(state: SessionState) -> Progress:
     done = [one_line(task["text"]) for task in tasks if task["state"] == "done"]
     active = [one_line(task["text"]) for task in tasks if task["state"] == "active"]
     waiting = [one_line(task["text"]) for task in tasks if task["state"] == "open"]
-    completed = _joined(stated["completed"], done)
+    completed = _join(stated["completed"], done)
     current, status = stated["current"], stated["status"]
     if went_on and active and current not in active:
         current, status = active[0], "in progress"
@@ -108,7 +119,7 @@ def progress_of(state: SessionState) -> Progress:
         current, status = (active or waiting)[0], "in progress" if active else ""
     if not current and seen["request"] and not stated["remaining"]:
         current, status = _request_line(seen), "in progress"
-    left = [task for task in _joined(stated["remaining"], active + waiting) if task != current]
+    left = [task for task in _join(stated["remaining"], active + waiting) if task != current]
     finished = set(completed)
     after: Progress = {
         **stated,
@@ -117,14 +128,14 @@ def progress_of(state: SessionState) -> Progress:
         "current": current,
         "status": status,
         "remaining": [task for task in left if task not in finished],
-        "decisions": [*stated["decisions"], *_persons(seen, stated)],
-        "blockers": [*stated["blockers"], *_failing(seen)],
+        "decisions": [*stated["decisions"], *_list_rulings(seen, stated)],
+        "blockers": [*stated["blockers"], *_list_failing(seen)],
     }
     after["prompt"] = _prompt(state, after, seen, went_on=went_on)
     return after
 
 
-def _joined(first: Sequence[str], second: Sequence[str]) -> list[str]:
+def _join(first: Sequence[str], second: Sequence[str]) -> list[str]:
     """Both lists, nothing twice, the second bounded."""
     return list(dict.fromkeys([*first, *second[:MOST_TASKS]]))
 
@@ -134,7 +145,7 @@ def _request_line(seen: dict[str, Any]) -> str:
     return one_line(request["text"])[:LONGEST_ACTION] if request else ""
 
 
-def _persons(seen: dict[str, Any], stated: Progress) -> list[Any]:
+def _list_rulings(seen: dict[str, Any], stated: Progress) -> list[Any]:
     """What the person chose and ruled, as decisions."""
     known = {one["decision"] for one in stated["decisions"]}
     found = [(one_line(one["text"]), one_line(one["about"]) or CHOSEN) for one in seen["answers"]]
@@ -146,7 +157,7 @@ def _persons(seen: dict[str, Any], stated: Progress) -> list[Any]:
     ]
 
 
-def _failing(seen: dict[str, Any]) -> list[Any]:
+def _list_failing(seen: dict[str, Any]) -> list[Any]:
     """Commands that failed and have not passed since."""
     return [
         {"blocker": f"`{one_line(one['text'])[:120]}` fails{_error(one)}", "until": "it passes"}
@@ -242,3 +253,25 @@ def spoke_before_request(seen: Any) -> bool:
     if request is None or not said:
         return False
     return bool((said[-1]["call"], said[-1]["at"]) < (request["call"], request["at"]))
+
+
+# Failures
+
+
+def edits_since(seen: Any, failure: Any) -> int:
+    """How many edits came after a failure. An older observation does not say."""
+    return max(0, int(seen["edits"] - failure.get("edits", seen["edits"])))
+
+
+def is_stale(seen: Any, failure: Any) -> bool:
+    """Whether a failure may have been mended: after an edit, many calls, or a run whose end is
+    not known."""
+    calls = seen["calls"] - failure["call"]
+    return edits_since(seen, failure) > 0 or calls > LONGEST_STILL or "again" in failure
+
+
+def telling_lines(lines: list[str], most: int) -> list[str]:
+    """The last lines of an error; where only one is shown, the last that says what is wrong."""
+    lines = [line for line in lines if not _BARE.fullmatch(line)] or lines
+    wrong = [line for line in lines if _SAYS_WHY.search(line)]
+    return wrong[-1:] if most == 1 and wrong else lines[-most:]

@@ -164,7 +164,7 @@ def _bullets(body: list[str]) -> Iterator[str]:
 
 def _take(progress: Progress, name: str, bullets: list[str]) -> None:
     if name == COMPLETED:
-        progress["completed"] += [_undone(bullet) for bullet in bullets]
+        progress["completed"] += [_strip_mark(bullet) for bullet in bullets]
     elif name == CURRENT and bullets:
         progress["current"], _, progress["status"] = bullets[0].partition(DASH)
     elif name == REMAINING:
@@ -175,7 +175,7 @@ def _take(progress: Progress, name: str, bullets: list[str]) -> None:
         progress["blockers"] += [blocker_of(bullet) for bullet in bullets]
 
 
-def _undone(bullet: str) -> str:
+def _strip_mark(bullet: str) -> str:
     """The task of a finished line; the other layout in use marks it with `[x]`."""
     return bullet.removesuffix(DONE.strip()).rstrip().removeprefix("[x] ")
 

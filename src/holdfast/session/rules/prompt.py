@@ -94,10 +94,11 @@ def protocol_lines(prompt: str) -> list[str]:
 
 def position_in(prompt: str) -> tuple[int, int] | None:
     """Which task of how many, as the prompt says."""
-    for word in prompt.partition("\n")[0].split(". "):
-        if _is_position(word):
-            number, _, total = word.removeprefix(f"{TASK}task ").partition(" of ")
-            return int(number), int(total.rstrip("."))
+    for part in prompt.partition("\n")[0].split(". "):
+        number, _, total = part.removeprefix(f"{TASK}task ").rstrip(".").partition(" of ")
+        is_counted = f"{number}{total}".isascii() and number.isdigit() and total.isdigit()
+        if part.startswith(f"{TASK}task ") and is_counted:
+            return int(number), int(total)
     return None
 
 
@@ -134,18 +135,7 @@ def weaknesses(prompt: str) -> list[str]:
     return found
 
 
-def _is_position(word: str) -> bool:
-    number, _, total = word.removeprefix(f"{TASK}task ").partition(" of ")
-    total = total.rstrip(".")
-    return (
-        word.startswith(f"{TASK}task ")
-        and f"{number}{total}".isascii()
-        and number.isdigit()
-        and total.isdigit()
-    )
-
-
-def boxed(prompt: str) -> str:
+def draw_box(prompt: str) -> str:
     """What step 4 prints."""
     title = "  CONTINUATION PROMPT"
     return "\n".join(

@@ -6,7 +6,10 @@ replaces every occurrence. Other edits are left out, with the reason.
 
 from __future__ import annotations
 
+import difflib
 from typing import TYPE_CHECKING, TypedDict
+
+from holdfast.kernel.patterns import compile_later
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +42,10 @@ class Misfit(Exception):
 
 
 NOT_THERE = "its old text is not there"
+# `splitlines` would cut at a form feed, too.
+_LINE = compile_later(r"[^\n]*\n|[^\n]+")
+_UNDOES = compile_later(r"\bgit\s+(checkout|restore|reset|stash)\b([^;&|\n]*)")
+_NO_STASH = frozenset(("apply", "drop", "list", "pop", "show"))
 
 
 def make_again(text: str | None, edit: SessionEdit) -> str | None:
@@ -111,3 +118,35 @@ def holds(text: str | None, edit: SessionEdit) -> bool:
     """Whether a text has everything that an edit put in."""
     new = [unified(one.get("new", "")) for one in edit["exact"]]
     return text is not None and bool(new) and all(part.strip() and part in text for part in new)
+
+
+def has_most(present: str, base: str | None, final: str | None) -> bool:
+    """Whether a text has more than half of the lines that the edits added."""
+    before, now = set((base or "").split("\n")), set(present.split("\n"))
+    added = [line for line in (final or "").split("\n") if line.strip() and line not in before]
+    return 2 * sum(line in now for line in added) > len(added)
+
+
+def undone_by(command: str, folder: str) -> list[str]:
+    """The files and folders whose changes a command of git discards or puts aside."""
+    found = []
+    for verb, rest in _UNDOES.findall(command):
+        words = [word.strip("\"'") for word in rest.split()]
+        if verb in ("checkout", "restore"):
+            found += [word if word.startswith("/") else f"{folder}/{word}" for word in words]
+        elif "--hard" in words or (verb == "stash" and not _NO_STASH.intersection(words)):
+            found.append(folder)
+    return found
+
+
+def diff_of(path: str, present: str | None, wanted: str | None) -> str:
+    """From one text of a file to another, as `git apply` and `patch -p1` take it; None: no file."""
+    lines: list[str] = []
+    for line in difflib.unified_diff(
+        _LINE.findall(present or ""),
+        _LINE.findall(wanted or ""),
+        "/dev/null" if present is None else f"a/{path}",
+        "/dev/null" if wanted is None else f"b/{path}",
+    ):
+        lines.append(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n")
+    return "".join(lines)

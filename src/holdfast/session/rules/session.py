@@ -12,7 +12,6 @@ from holdfast.kernel.rules import Decision, Unparsable
 from holdfast.session.rules import progress as progress_file
 from holdfast.session.rules.handover import progress_of
 from holdfast.session.rules.model import PROGRESS_FILE, empty_progress
-from holdfast.session.rules.observed import changed_by, difference
 from holdfast.session.rules.progress import blocker_of, decision_of, one_line
 from holdfast.session.rules.prompt import (
     compose,
@@ -30,7 +29,14 @@ if TYPE_CHECKING:
 
     from holdfast.journal.interface import Event
     from holdfast.kernel.views.reconcile import Change
-    from holdfast.session.rules.model import Blocker, Comment, Progress, SessionState, Stated
+    from holdfast.session.rules.model import (
+        Blocker,
+        Comment,
+        Observed,
+        Progress,
+        SessionState,
+        Stated,
+    )
     from holdfast.session.rules.model import StatedDecision as Made
 
 # The kind of effect that a capture asks for.
@@ -114,9 +120,8 @@ def decide(state: SessionState, command: Any, now: int) -> Decision:
 
 def _observe(state: SessionState, command: Any, now: int) -> Decision:
     """What the client's transcript says by now, and the work tree if it was looked at."""
-    known = state.get("observed")
-    same_source = known is not None and known["client"] == command["client"]
-    change = difference(known["seen"] if known and same_source else {}, command["seen"])
+    known = _seen_before(state, command["client"], command.get("of", ""))
+    change = _find_change(known, command["seen"])
     last = state["last"]
     world = command.get("world")
     if last is None or (world is not None and world == last["world"]):
@@ -172,7 +177,7 @@ def _is_repeated(state: SessionState, body: dict[str, Any], now: int) -> bool:
 def _capture(state: SessionState, command: Any, now: int) -> dict[str, Any]:
     """The record of a checkpoint: what changed, and what was true around it."""
     before = state["progress"]
-    after = _merged(before, command["given"])
+    after = _merge(before, command["given"])
     after["prompt"] = _prompt(before, after, command)
     changed = {name: value for name, value in after.items() if value != before[name]}  # type: ignore[literal-required]
     return {
@@ -211,7 +216,7 @@ def _prompt(before: Progress, after: Progress, command: Any) -> str:
     )
 
 
-def _merged(before: Progress, given: Any) -> Progress:
+def _merge(before: Progress, given: Any) -> Progress:
     """What is not given is kept; completed tasks only grow."""
     after: Any = {**before}
     for name in _LINES:
@@ -282,20 +287,20 @@ def _blocker(one: Any) -> Blocker:
 def apply(state: SessionState, event: Event) -> SessionState:
     kind, body = event["kind"], event["body"]
     if kind == "captured":
-        return _captured(state, event)
+        return _apply_capture(state, event)
     if kind == "edited_outside":
         hidden = [*(state.get("hidden") or []), *body.get("hidden", [])]
         return {
             **state,
             "progress": {**state["progress"], **body["set"]},
-            "stated": _stated(state, event["at"], event["actor"]),
+            "stated": _make_statement(state, event["at"], event["actor"]),
             "hidden": hidden[-MOST_HIDDEN:],
             **conflicts.after(state, body),  # type: ignore[typeddict-item]
         }
     if kind == "settled":
-        return _settled(state, body)
+        return _apply_settlement(state, body)
     if kind == "observed":
-        return _observed(state, body)
+        return _apply_observation(state, body)
     if kind == "surveyed" and state["last"] is not None:
         return {**state, "last": {**state["last"], "world": body["world"]}}
     if kind == "commented":
@@ -310,7 +315,7 @@ def apply(state: SessionState, event: Event) -> SessionState:
     return state
 
 
-def _settled(state: SessionState, body: dict[str, Any]) -> SessionState:
+def _apply_settlement(state: SessionState, body: dict[str, Any]) -> SessionState:
     """The state after a person chose: the conflict's blocker goes with it."""
     over = [one for one in state.get("conflicts") or [] if one["id"] in body["settled"]]
     gone = [_blocker_of(one) for one in over]
@@ -323,38 +328,79 @@ def _settled(state: SessionState, body: dict[str, Any]) -> SessionState:
     }
 
 
-def _observed(state: SessionState, body: dict[str, Any]) -> SessionState:
-    known, last = state.get("observed"), state["last"]
-    base = known["seen"] if known and known["client"] == body["client"] else {}
-    after: SessionState = {
-        **state,
-        "observed": {
-            "client": body["client"],
-            "path": body["path"],
-            "at": body["at"],
-            "seen": changed_by(base, body["change"]),
-        },
+def _apply_observation(state: SessionState, body: dict[str, Any]) -> SessionState:
+    base = _seen_before(state, body["client"], body.get("session", ""))
+    observed: Observed = {
+        "client": body["client"],
+        "path": body["path"],
+        "at": body["at"],
+        "seen": _apply_change(base, body["change"]),
     }
-    if after["observed"] is not None and "session" in body:
-        after["observed"]["session"] = body["session"]
-    if last is not None and "world" in body:
-        after["last"] = {**last, "world": body["world"]}
+    if "session" in body:
+        observed["session"] = body["session"]
+    after: SessionState = {**state, "observed": observed}
+    if state["last"] is not None and "world" in body:
+        after["last"] = {**state["last"], "world": body["world"]}
     return after
 
 
-def _stated(state: SessionState, at: str, by: str) -> Stated:
+def _seen_before(state: SessionState, client: str, session: str) -> dict[str, Any]:
+    """What was known of the same client's session, which `session` names if it is another one."""
+    known = state.get("observed")
+    if known is None or (known["client"], known.get("session", "")) != (client, session):
+        return {}
+    return known["seen"]
+
+
+def _find_change(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """What turns `before` into `after`. Tables are compared member by member, other values as one."""
+    put: dict[str, Any] = {}
+    members: dict[str, Any] = {}
+    for name, value in after.items():
+        old = before.get(name)
+        if old == value:
+            continue
+        if isinstance(value, dict) and isinstance(old, dict):
+            members[name] = {
+                "put": {key: one for key, one in value.items() if old.get(key) != one},
+                "drop": [key for key in old if key not in value],
+            }
+        else:
+            put[name] = value
+    change: dict[str, Any] = {}
+    if put:
+        change["put"] = put
+    if members:
+        change["members"] = members
+    return change
+
+
+def _apply_change(before: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
+    """`before` with a difference applied. Neither argument is modified."""
+    after = {**before, **change.get("put", {})}
+    for name, member in change.get("members", {}).items():
+        dropped = set(member["drop"])
+        old = before.get(name) or {}
+        after[name] = {
+            **{key: one for key, one in old.items() if key not in dropped},
+            **member["put"],
+        }
+    return after
+
+
+def _make_statement(state: SessionState, at: str, by: str) -> Stated:
     observed = state.get("observed")
     seen = observed["seen"] if observed else {"calls": 0, "edits": 0}
     return {"at": at, "by": by, "calls": seen["calls"], "edits": seen["edits"]}
 
 
-def _captured(state: SessionState, event: Event) -> SessionState:
+def _apply_capture(state: SessionState, event: Event) -> SessionState:
     body = event["body"]
     is_statement = body["profile"] == "manual"
     # An automated capture keeps the claims of the statement before it.
     claims, stated = body["claims"], state.get("stated")
     if is_statement:
-        stated = _stated(state, body["at"], event["actor"])
+        stated = _make_statement(state, body["at"], event["actor"])
     elif state["last"] is not None:
         claims = claims or state["last"]["claims"]
     elif "inherits" in body:

@@ -61,12 +61,14 @@ def judge(
 
 def lacking(files: Sequence[str], *, was_here: bool = True) -> Reason:
     """Edits of the session that are not in the work tree; `was_here` says whether they ever were."""
-    more = len(files) - MOST_FILES
-    rest = f" and {more} more" if more > 0 else ""
-    shown = ", ".join(files[:MOST_FILES])
     how = "edits of the session were undone or lost"
-    what = f"{how if was_here else 'this work tree lacks edits of the session'}: {shown}{rest}"
+    what = f"{how if was_here else 'this work tree lacks edits of the session'}: {_list(files)}"
     return {"verdict": "DRIFTED", "what": what}
+
+
+def _list(files: Sequence[str]) -> str:
+    more = len(files) - MOST_FILES
+    return ", ".join(files[:MOST_FILES]) + (f" and {more} more" if more > 0 else "")
 
 
 def is_foreign(state: SessionState, present: World, issue: str) -> bool:
@@ -113,10 +115,7 @@ def _drifted(then: World, now: World, changed: Sequence[str] | None) -> list[Rea
     if changed is None:
         found.append({"verdict": "UNKNOWN", "what": NOT_LOOKED_AT})
     elif changed:
-        more = len(changed) - MOST_FILES
-        rest = f" and {more} more" if more > 0 else ""
-        shown = ", ".join(changed[:MOST_FILES])
-        found.append({"verdict": "DRIFTED", "what": f"changed since: {shown}{rest}"})
+        found.append({"verdict": "DRIFTED", "what": f"changed since: {_list(changed)}"})
     return found
 
 

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.kernel.workspace import discover
+from holdfast.session import sessions
 from holdfast.session.rules.prompt import is_composed, weaknesses
+from tests.clients.conformance.cases import CASES, put_session
 from tests.conftest import Git
 from tests.session import world
 from tests.session.conftest import Break
@@ -295,6 +298,24 @@ def test_a_terminal_shows_what_was_seen_after_the_transcript_is_gone(
     assert f"What was seen is of session {TRANSCRIPT[:12]} of Claude Code." in said
     assert "- [>] Parser" in said
     assert typed(holdfast)[1:] == ["Next action: Parser."]
+
+
+def test_a_terminal_follows_the_newest_session_and_keeps_nothing_of_the_one_before(
+    conversation: Conversation, holdfast: Holdfast, home: Path
+) -> None:
+    conversation.plan(Parser="in_progress")
+    conversation.call("Bash", {"command": "git rm old.py"}, False)
+    conversation.leave()
+    typed(holdfast)
+    for path in home.rglob("*.jsonl"):
+        path.unlink()
+    put_session("codex", home, conversation.root)
+    assert "Parser" not in " ".join(typed(holdfast))
+    workspace = discover(str(conversation.root))
+    observed = sessions.latest(workspace)[0].get("observed")
+    assert observed is not None
+    assert observed.get("session") == CASES["codex"].session
+    assert "gone" not in observed["seen"]
 
 
 # What a checkpoint says of itself
