@@ -20,7 +20,7 @@ def world(repository: Path) -> Iterator[World]:
 
 @pytest.fixture
 def stranger(world: World) -> Iterator[Visitor]:
-    """Somebody who has not signed in."""
+    """A visitor who has not signed in."""
     with Visitor([str(world.root)]) as visitor:
         yield visitor
 

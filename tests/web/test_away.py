@@ -87,7 +87,7 @@ def test_to_look_is_not_to_write(world: World, visitor: Visitor) -> None:
     assert os.path.getsize(world.workspace.journal_path) == 0
 
 
-def test_nobody_begins_a_new_journal_where_one_is_missed(world: World, visitor: Visitor) -> None:
+def test_no_new_journal_begins_where_one_is_missed(world: World, visitor: Visitor) -> None:
     """Neither what waits in an inbox nor a stranger's attempt."""
     id = world.verify()
     visitor.get("/board")
@@ -132,7 +132,7 @@ def test_a_reader_beside_the_page_begins_no_journal(world: World, is_open: bool)
 
 
 def test_a_folder_that_cannot_be_looked_into(world: World, visitor: Visitor) -> None:
-    """As one without rights; whoever runs these tests may have them all."""
+    """As one without rights; the user who runs these tests may have them all."""
     id = world.verify()
     visitor.get("/board")
     moved(world)

@@ -182,7 +182,7 @@ def test_an_alert_becomes_a_stop(world: World, visitor: Visitor) -> None:
     assert "A person said stop" in visitor.get("/board").text
 
 
-def test_an_alert_that_nobody_raised(world: World, visitor: Visitor) -> None:
+def test_an_alert_that_was_not_raised(world: World, visitor: Visitor) -> None:
     assert visitor.send(f"/w/{world.key}/alerts/cost", answer="ack").status_code == 404
     assert visitor.send(f"/w/{world.key}/alerts/moon", answer="ack").status_code == 400
 
@@ -212,7 +212,7 @@ def test_an_agent_that_came_back_is_not_ended_by_an_old_page(
     world.beat("Secondary-D", "Still here")
 
 
-def test_a_decision_about_nobody(world: World, visitor: Visitor) -> None:
+def test_a_decision_about_an_unknown_agent(world: World, visitor: Visitor) -> None:
     path = f"/w/{world.key}/agents/Secondary-Z"
     assert visitor.send(path, decision="defer").status_code == 404
     assert visitor.send(path, decision="shoot").status_code == 400

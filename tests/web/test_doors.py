@@ -52,7 +52,7 @@ def test_links_and_sessions_grow_old() -> None:
     assert doors.session(token) is None
 
 
-def test_whoever_guesses_has_to_wait_and_then_may_try_again() -> None:
+def test_an_address_that_guesses_has_to_wait_and_then_may_try_again() -> None:
     clock = Clock()
     doors = SignIns(clock)
     for _ in range(TRIES):
@@ -72,7 +72,7 @@ def test_guessing_is_answered_with_429(stranger: Visitor) -> None:
         assert (answer.status_code, "retry-after" in answer.headers) == (429, True)
 
 
-def test_whoever_has_a_link_comes_in_however_many_guessed(stranger: Visitor) -> None:
+def test_a_visitor_with_a_link_comes_in_however_many_guessed(stranger: Visitor) -> None:
     """Anybody on the machine has the same address as the person."""
     for _ in range(TRIES + 5):
         stranger.get("/sign-in?token=wrong")
@@ -84,7 +84,7 @@ def test_whoever_has_a_link_comes_in_however_many_guessed(stranger: Visitor) -> 
 @pytest.mark.parametrize(
     "path", ["/", "/board", "/board.json", "/board.events", "/records.events", "/w/x/gates/y"]
 )
-def test_nothing_is_shown_to_whoever_did_not_sign_in(stranger: Visitor, path: str) -> None:
+def test_nothing_is_shown_to_a_visitor_who_did_not_sign_in(stranger: Visitor, path: str) -> None:
     answer = stranger.get(path)
     assert answer.status_code == 401
     assert stranger.server.site.place(next(iter(stranger.server.site)).key).root not in answer.text
@@ -112,7 +112,7 @@ def test_attempts_do_not_fill_the_journal(world: World, stranger: Visitor) -> No
     "host", ["evil.example", "127.0.0.1", "127.0.0.1:80", "localhost:4653", ""]
 )
 def test_another_name_for_this_address_is_refused(visitor: Visitor, host: str) -> None:
-    """A page of somebody else's, whose name server says that it is here, gets nothing."""
+    """Another person's page, whose name server says that it is here, gets nothing."""
     assert visitor.get("/board", host=host).status_code == 421
 
 

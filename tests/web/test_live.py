@@ -19,7 +19,7 @@ from tests.web.world import Stream, Visitor, World
 
 @pytest.fixture
 def notes(world: World) -> holdfast.Workspace:
-    """Somebody who writes."""
+    """The library, open on the workspace of the page."""
     return holdfast.open(str(world.root))
 
 
@@ -104,7 +104,7 @@ def test_many_readers_of_one_page_share_its_copies(world: World, serving: Servin
         stream.close()
 
 
-def test_an_answer_on_the_page_frees_whoever_waits(world: World, visitor: Visitor) -> None:
+def test_an_answer_on_the_page_frees_the_agent_that_waits(world: World, visitor: Visitor) -> None:
     id = world.verify()
     freed: list[str] = []
 

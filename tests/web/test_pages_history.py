@@ -266,7 +266,7 @@ def test_the_doctor_says_what_is_wrong(world: World, visitor: Visitor) -> None:
     assert re.search(r"<title>\(\d\) Doctor", visitor.get("/doctor").text)
 
 
-def test_nobody_waits_for_a_long_examination(
+def test_a_page_does_not_wait_for_a_long_examination(
     world: World, visitor: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun, free = threading.Event(), threading.Event()

@@ -239,7 +239,9 @@ def test_a_session_that_ended_two_hours_ago(world: World, visitor: Visitor) -> N
     assert data["timeline"]["records"][0]["kind"] == "ended"
 
 
-def test_a_pipe_in_the_place_of_a_file_keeps_nobody_waiting(world: World, visitor: Visitor) -> None:
+def test_a_pipe_in_the_place_of_a_file_keeps_no_page_waiting(
+    world: World, visitor: Visitor
+) -> None:
     loop = stories.track(world)
     (loop.folder / "plan.md").unlink()
     os.mkfifo(loop.folder / "plan.md")

@@ -85,8 +85,8 @@ def test_the_end_waits_for_nothing_that_is_only_half_sent(world: World) -> None:
     assert world.gate(id)["answer"] is None
 
 
-def test_nobody_else_can_listen_where_a_browser_looks_for_the_name(world: World) -> None:
-    """Browsers try ::1 first; whoever had it would be sent the token and the cookie."""
+def test_no_other_program_can_listen_where_a_browser_looks_for_the_name(world: World) -> None:
+    """Browsers try ::1 first; a program that had it would be sent the token and the cookie."""
     from holdfast.web import server
 
     opened, address = server.listen(server.ServeOptions(port=0))
@@ -124,7 +124,7 @@ def serve(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_nobody_serves_without_a_terminal(world: World) -> None:
+def test_the_page_is_not_served_without_a_terminal(world: World) -> None:
     done = serve()
     assert done.returncode == 4
     assert "no terminal" in done.stdout

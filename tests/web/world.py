@@ -1,4 +1,4 @@
-"""What stands on a page: gates, agents, alerts of a repository; and whoever looks at it."""
+"""What stands on a page: gates, agents, alerts of a repository; and the person who looks at it."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class World:
 
 
 class Visitor:
-    """Whoever asks the page server, in this process."""
+    """A client of the page server, in this process."""
 
     def __init__(self, roots: list[str], address: Address = ADDRESS) -> None:
         self.server = PageServer(Site(roots), address)
