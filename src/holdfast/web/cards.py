@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, TypedDict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from holdfast.fleet import roster
 from holdfast.fleet.epic import Epic, find
@@ -46,34 +47,6 @@ if TYPE_CHECKING:
     from holdfast.web.background import SpendingMeter
     from holdfast.web.workspaces import ServedWorkspace
 
-    class Card(TypedDict):
-        """One agent, session, track or run. `lane` is its lane on the board, `figures` what it
-        spent, `seen_at` its last sign of life, `choices` the commands to decide with."""
-
-        key: str
-        workspace: str
-        kind: str
-        name: str
-        lane: str
-        word: str
-        about: str
-        doing: str
-        why: list[str]
-        done: int
-        steps: int
-        seen_at: str
-        worktree: str
-        branch: str
-        machine: str
-        elsewhere: bool
-        figures: dict[str, Any]
-        choices: list[str]
-        epic: str
-        feature: str
-        next: str
-        href: str
-
-
 NEEDS, RUNNING, QUIET, DONE = "needs", "running", "quiet", "done"
 LANES = {
     "active": RUNNING,
@@ -87,12 +60,41 @@ MOST_RUNS = 40
 _MINUTES = re.compile(r"\b(\d{3,12}) min\b")
 
 
+@dataclass(kw_only=True)
+class Card:
+    """One agent, session, track or run. `lane` is its lane on the board, `figures` what it spent, `seen_at`
+    its last sign of life, `choices` the commands to decide with."""
+
+    key: str
+    workspace: str
+    kind: str
+    name: str
+    lane: str
+    word: str
+    about: str
+    doing: str
+    why: list[str]
+    done: int
+    steps: int
+    seen_at: str
+    worktree: str
+    branch: str = ""
+    machine: str = ""
+    elsewhere: bool = False
+    figures: dict[str, Any] = field(default_factory=dict)
+    choices: list[str] = field(default_factory=list)
+    epic: str = ""
+    feature: str = ""
+    next: str
+    href: str = "/fleet"
+
+
 def list_cards(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Iterator[Card]:
     """All cards of a workspace, one kind after the other."""
     branches = Branches()
     for source in (list_agents, list_sessions, list_tracks, list_runs):
         for card in source(place, now, meter):
-            card["branch"] = branches.of(card["worktree"]) or card["branch"]
+            card.branch = branches.of(card.worktree) or card.branch
             yield card
 
 
@@ -104,25 +106,28 @@ def list_agents(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Itera
         for entry in roster.listing(epic, agreed):
             here = entry["here"]
             spent = meter.figures(place.root, transcript=entry["transcript"] if here else "")
-            yield {
-                **_card(place, "agent", entry["agent_id"], epic.folder),
-                "lane": lane_of(entry),
-                "word": entry["verdict"],
-                "about": " · ".join(one for one in (entry["feature"], entry["stage"]) if one),
-                "doing": entry["current_step"],
-                "why": [*entry["blockers"], *_reasons(entry)],
-                "done": entry["done"],
-                "steps": entry["steps"],
-                "seen_at": _last_sign(entry, agreed - now),
-                "worktree": (entry["worktree"] or entry["home"]) if here else "",
-                "machine": entry["machine"],
-                "elsewhere": not here,
-                "figures": spent._asdict(),
-                "choices": _choices(entry),
-                "epic": epic.folder,
-                "feature": entry["feature"],
-                "next": entry["next"],
-            }
+            yield Card(
+                key=f"{place.key}/agent/{epic.folder}/{entry['agent_id']}",
+                workspace=place.key,
+                kind="agent",
+                name=entry["agent_id"],
+                lane=lane_of(entry),
+                word=entry["verdict"],
+                about=" · ".join(one for one in (entry["feature"], entry["stage"]) if one),
+                doing=entry["current_step"],
+                why=[*entry["blockers"], *_reasons(entry)],
+                done=entry["done"],
+                steps=entry["steps"],
+                seen_at=_last_sign(entry, agreed - now),
+                worktree=(entry["worktree"] or entry["home"]) if here else "",
+                machine=entry["machine"],
+                elsewhere=not here,
+                figures=spent._asdict(),
+                choices=_choices(entry),
+                epic=epic.folder,
+                feature=entry["feature"],
+                next=entry["next"],
+            )
 
 
 def list_epics(workspace: Workspace) -> list[Epic]:
@@ -173,22 +178,25 @@ def list_sessions(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Ite
         stands = standing(workspace, state, now)
         over = stands == "ended"
         seen_at = state["ended_at"] or last["at"]
-        yield {
-            **_card(place, "session", state["session"][:8], state["session"]),
-            "href": link_to(place.key, f"session:{state['session']}"),
-            "lane": DONE if over else _by_age(seen_at, now) if stands == AT_WORK else QUIET,
-            "word": stands,
-            "about": _issue(state),
-            "doing": progress["current"] or progress["status"],
-            "why": [blocker["blocker"] for blocker in progress["blockers"]],
-            "done": done,
-            "steps": done + left + bool(progress["current"]),
-            "seen_at": seen_at,
-            "worktree": last["world"]["worktree"],
-            "branch": last["world"]["branch"] or "",
-            "figures": meter.figures(place.root, session=state["session"])._asdict(),
-            "next": f"holdfast resume --session {state['session'][:8]}",
-        }
+        yield Card(
+            key=f"{place.key}/session/{state['session']}/{state['session'][:8]}",
+            workspace=place.key,
+            kind="session",
+            name=state["session"][:8],
+            href=link_to(place.key, f"session:{state['session']}"),
+            lane=DONE if over else _by_age(seen_at, now) if stands == AT_WORK else QUIET,
+            word=stands,
+            about=_issue(state),
+            doing=progress["current"] or progress["status"],
+            why=[blocker["blocker"] for blocker in progress["blockers"]],
+            done=done,
+            steps=done + left + bool(progress["current"]),
+            seen_at=seen_at,
+            worktree=last["world"]["worktree"],
+            branch=last["world"]["branch"] or "",
+            figures=meter.figures(place.root, session=state["session"])._asdict(),
+            next=f"holdfast resume --session {state['session'][:8]}",
+        )
 
 
 def _issue(state: SessionState) -> str:
@@ -211,21 +219,24 @@ def list_tracks(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Itera
         seen_at = clock.stamp(moment) if moment else head["seen_at"]
         over = step == COMPLETE
         why = why_paused(state)
-        yield {
-            **_card(place, "track", state["track"], ""),
-            "href": link_to(place.key, head["stream"]),
-            "lane": DONE if over else (NEEDS if why else _by_age(seen_at, now)),
-            "word": "complete" if over else word_of_track(state),
-            "about": f"step {step}",
-            "doing": said(checkpoint, "current_task") or ("" if why else said(checkpoint, "notes")),
-            "why": [why] if why else [],
-            "done": counted(checkpoint, "tasks_completed") or 0,
-            "steps": counted(checkpoint, "tasks_total") or 0,
-            "seen_at": seen_at,
-            "worktree": place.root,
-            "choices": [f"holdfast loop resume --track {state['track']}"] if why else [],
-            "next": "" if over else f"holdfast loop resume --track {state['track']}",
-        }
+        yield Card(
+            key=f"{place.key}/track//{state['track']}",
+            workspace=place.key,
+            kind="track",
+            name=state["track"],
+            href=link_to(place.key, head["stream"]),
+            lane=DONE if over else (NEEDS if why else _by_age(seen_at, now)),
+            word="complete" if over else word_of_track(state),
+            about=f"step {step}",
+            doing=said(checkpoint, "current_task") or ("" if why else said(checkpoint, "notes")),
+            why=[why] if why else [],
+            done=counted(checkpoint, "tasks_completed") or 0,
+            steps=counted(checkpoint, "tasks_total") or 0,
+            seen_at=seen_at,
+            worktree=place.root,
+            choices=[f"holdfast loop resume --track {state['track']}"] if why else [],
+            next="" if over else f"holdfast loop resume --track {state['track']}",
+        )
 
 
 def why_paused(state: LoopState) -> str:
@@ -268,22 +279,25 @@ def list_runs(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Iterato
         )
         phase, wave = wave_at(state)
         resume = plan_runs.resume_command(state)
-        yield {
-            **_card(place, "run", f"Run {state['id']}", ""),
-            "href": link_to(place.key, head["stream"]),
-            "lane": lane,
-            "word": word,
-            "about": f"phase {phase}, wave {wave}" if phase and not over else "",
-            "doing": _task_of(state),
-            "why": _why_waiting(state, lane, unanswered),
-            "done": state["done"],
+        yield Card(
+            key=f"{place.key}/run//Run {state['id']}",
+            workspace=place.key,
+            kind="run",
+            name=f"Run {state['id']}",
+            href=link_to(place.key, head["stream"]),
+            lane=lane,
+            word=word,
+            about=f"phase {phase}, wave {wave}" if phase and not over else "",
+            doing=_task_of(state),
+            why=_why_waiting(state, lane, unanswered),
+            done=state["done"],
             # A gate that waits is something to be done as well: the bar is not full.
-            "steps": state["total"] + len(waiting_gates(state)),
-            "seen_at": head["seen_at"],
-            "worktree": state["root"],
-            "choices": [resume] if lane == NEEDS else [],
-            "next": "" if over else resume,
-        }
+            steps=state["total"] + len(waiting_gates(state)),
+            seen_at=head["seen_at"],
+            worktree=state["root"],
+            choices=[resume] if lane == NEEDS else [],
+            next="" if over else resume,
+        )
 
 
 def _why_waiting(state: RunState, lane: str, unanswered: list[tuple[str, str]]) -> list[str]:
@@ -321,33 +335,6 @@ def _task_of(state: RunState) -> str:
 def _by_age(seen_at: str, now: int) -> str:
     moment = instant_of(seen_at)
     return RUNNING if moment is not None and now - moment <= QUIET_AFTER else QUIET
-
-
-def _card(place: ServedWorkspace, kind: str, name: str, more: str) -> Card:
-    return {
-        "key": f"{place.key}/{kind}/{more}/{name}",
-        "workspace": place.key,
-        "kind": kind,
-        "name": name,
-        "lane": QUIET,
-        "word": "",
-        "about": "",
-        "doing": "",
-        "why": [],
-        "done": 0,
-        "steps": 0,
-        "seen_at": "",
-        "worktree": "",
-        "branch": "",
-        "machine": "",
-        "elsewhere": False,
-        "figures": {},
-        "choices": [],
-        "epic": "",
-        "feature": "",
-        "next": "",
-        "href": "/fleet",
-    }
 
 
 class Branches:

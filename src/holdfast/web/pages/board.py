@@ -47,10 +47,10 @@ def gather(page: PageContext) -> dict[str, Any]:
 
     lanes: dict[str, list[Card]] = {lane: [] for lane in (RUNNING, QUIET, DONE, NEEDS)}
     for card in take_all("cards"):
-        lanes[card["lane"]].append(card)
+        lanes[card.lane].append(card)
     silent = lanes.pop(NEEDS)
     for shown in lanes.values():
-        shown.sort(key=lambda card: card["seen_at"], reverse=True)
+        shown.sort(key=lambda card: card.seen_at, reverse=True)
     return {
         "workspaces": places,
         "gates": sorted(take_all("gates"), key=lambda gate: gate["at"]),
@@ -58,9 +58,12 @@ def gather(page: PageContext) -> dict[str, Any]:
         "clients": take_all("clients"),
         "limits": take_all("limits"),
         "quotas": _newest_quotas(take_all("quotas"), page.now),
-        "silent": silent[:MOST_SILENT],
+        "silent": [vars(card) for card in silent[:MOST_SILENT]],
         "notices": take_all("notices"),
-        **{lane: shown[: MOST_CARDS[lane]] for lane, shown in lanes.items()},
+        **{
+            lane: [vars(card) for card in shown[: MOST_CARDS[lane]]]
+            for lane, shown in lanes.items()
+        },
         "counts": {**{lane: len(shown) for lane, shown in lanes.items()}, "silent": len(silent)},
     }
 

@@ -23,21 +23,21 @@ def gather(page: PageContext) -> dict[str, Any]:
     away = page.read_all(
         lambda place: agents.extend(cards.list_agents(place, page.now, page.meter))
     )
-    counts = {word: sum(one["word"] == word for one in agents) for word in LOUDEST}
+    counts = {word: sum(one.word == word for one in agents) for word in LOUDEST}
     wanted = page.words.get("q", "").casefold().split()
     verdict = page.words.get("verdict", "")
     found = [one for one in agents if _fits(one, verdict, wanted)]
-    found.sort(key=lambda one: one["seen_at"], reverse=True)
-    found.sort(key=lambda one: _RANK.get(one["word"], len(LOUDEST)))
+    found.sort(key=lambda one: one.seen_at, reverse=True)
+    found.sort(key=lambda one: _RANK.get(one.word, len(LOUDEST)))
     first = min(page.number("from") or 0, len(found))
     shown = found[first : first + PER_PAGE]
     branches = cards.Branches()
     for one in shown:
-        one["branch"] = branches.of(one["worktree"]) or one["branch"]
+        one.branch = branches.of(one.worktree) or one.branch
     return {
         "several": len(page.site) > 1,
-        "machines": any(one["elsewhere"] for one in agents),
-        "agents": shown,
+        "machines": any(one.elsewhere for one in agents),
+        "agents": [vars(one) for one in shown],
         "first": first,
         "found": len(found),
         "all": len(agents),
@@ -52,13 +52,13 @@ def gather(page: PageContext) -> dict[str, Any]:
 
 
 def _fits(one: Card, verdict: str, wanted: list[str]) -> bool:
-    if verdict and one["word"] != verdict:
+    if verdict and one.word != verdict:
         return False
     if not wanted:
         return True
     parts = (
-        *(one["name"], one["about"], one["doing"], one["workspace"], one["branch"]),
-        *(one["machine"], *one["why"]),
+        *(one.name, one.about, one.doing, one.workspace, one.branch),
+        *(one.machine, *one.why),
     )
     text = " ".join(parts).casefold()
     return all(word in text for word in wanted)
@@ -66,5 +66,5 @@ def _fits(one: Card, verdict: str, wanted: list[str]) -> bool:
 
 def _sum(agents: list[Card]) -> float | None:
     """What the agents spent together; None while no agent's spending is known."""
-    known = [one["figures"].get("at_least") or 0.0 for one in agents]
+    known = [one.figures.get("at_least") or 0.0 for one in agents]
     return sum(known) or None
