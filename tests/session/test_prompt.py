@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.kernel.workspace import discover
+from holdfast.session import sessions
 from holdfast.session.rules.prompt import is_composed, weaknesses
 from tests.conftest import Git
 from tests.session import world
@@ -295,6 +297,23 @@ def test_a_terminal_shows_what_was_seen_after_the_transcript_is_gone(
     assert f"What was seen is of session {TRANSCRIPT[:12]} of Claude Code." in said
     assert "- [>] Parser" in said
     assert typed(holdfast)[1:] == ["Next action: Parser."]
+
+
+def test_a_terminal_follows_the_newest_session_and_keeps_nothing_of_the_one_before(
+    conversation: Conversation, holdfast: Holdfast
+) -> None:
+    conversation.plan(Parser="in_progress")
+    conversation.call("Bash", {"command": "git rm old.py"}, False)
+    conversation.leave()
+    typed(holdfast)
+    Conversation(conversation.root).leave()
+    another = Path(conversation.path).rename(Path(conversation.path).with_name("another.jsonl"))
+    assert "Parser" not in " ".join(typed(holdfast))
+    workspace = discover(str(conversation.root))
+    observed = sessions.latest(workspace)[0].get("observed")
+    assert observed is not None
+    assert observed.get("session") == another.stem
+    assert "gone" not in observed["seen"]
 
 
 # What a checkpoint says of itself

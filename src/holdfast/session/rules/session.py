@@ -29,7 +29,14 @@ if TYPE_CHECKING:
 
     from holdfast.journal.interface import Event
     from holdfast.kernel.views.reconcile import Change
-    from holdfast.session.rules.model import Blocker, Comment, Progress, SessionState, Stated
+    from holdfast.session.rules.model import (
+        Blocker,
+        Comment,
+        Observed,
+        Progress,
+        SessionState,
+        Stated,
+    )
     from holdfast.session.rules.model import StatedDecision as Made
 
 # The kind of effect that a capture asks for.
@@ -113,9 +120,8 @@ def decide(state: SessionState, command: Any, now: int) -> Decision:
 
 def _observe(state: SessionState, command: Any, now: int) -> Decision:
     """What the client's transcript says by now, and the work tree if it was looked at."""
-    known = state.get("observed")
-    same_source = known is not None and known["client"] == command["client"]
-    change = _find_change(known["seen"] if known and same_source else {}, command["seen"])
+    known = _seen_before(state, command["client"], command.get("of", ""))
+    change = _find_change(known, command["seen"])
     last = state["last"]
     world = command.get("world")
     if last is None or (world is not None and world == last["world"]):
@@ -323,22 +329,27 @@ def _apply_settlement(state: SessionState, body: dict[str, Any]) -> SessionState
 
 
 def _apply_observation(state: SessionState, body: dict[str, Any]) -> SessionState:
-    known, last = state.get("observed"), state["last"]
-    base = known["seen"] if known and known["client"] == body["client"] else {}
-    after: SessionState = {
-        **state,
-        "observed": {
-            "client": body["client"],
-            "path": body["path"],
-            "at": body["at"],
-            "seen": _apply_change(base, body["change"]),
-        },
+    base = _seen_before(state, body["client"], body.get("session", ""))
+    observed: Observed = {
+        "client": body["client"],
+        "path": body["path"],
+        "at": body["at"],
+        "seen": _apply_change(base, body["change"]),
     }
-    if after["observed"] is not None and "session" in body:
-        after["observed"]["session"] = body["session"]
-    if last is not None and "world" in body:
-        after["last"] = {**last, "world": body["world"]}
+    if "session" in body:
+        observed["session"] = body["session"]
+    after: SessionState = {**state, "observed": observed}
+    if state["last"] is not None and "world" in body:
+        after["last"] = {**state["last"], "world": body["world"]}
     return after
+
+
+def _seen_before(state: SessionState, client: str, session: str) -> dict[str, Any]:
+    """What was known of the same client's session, which `session` names if it is another one."""
+    known = state.get("observed")
+    if known is None or (known["client"], known.get("session", "")) != (client, session):
+        return {}
+    return known["seen"]
 
 
 def _find_change(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
