@@ -10,7 +10,6 @@ import pytest
 from holdfast.kernel.workspace import discover
 from holdfast.session import sessions
 from holdfast.session.rules.prompt import is_composed, weaknesses
-from tests.clients.conformance.cases import CASES, put_session
 from tests.conftest import Git
 from tests.session import world
 from tests.session.conftest import Break
@@ -301,20 +300,19 @@ def test_a_terminal_shows_what_was_seen_after_the_transcript_is_gone(
 
 
 def test_a_terminal_follows_the_newest_session_and_keeps_nothing_of_the_one_before(
-    conversation: Conversation, holdfast: Holdfast, home: Path
+    conversation: Conversation, holdfast: Holdfast
 ) -> None:
     conversation.plan(Parser="in_progress")
     conversation.call("Bash", {"command": "git rm old.py"}, False)
     conversation.leave()
     typed(holdfast)
-    for path in home.rglob("*.jsonl"):
-        path.unlink()
-    put_session("codex", home, conversation.root)
+    Conversation(conversation.root).leave()
+    another = Path(conversation.path).rename(Path(conversation.path).with_name("another.jsonl"))
     assert "Parser" not in " ".join(typed(holdfast))
     workspace = discover(str(conversation.root))
     observed = sessions.latest(workspace)[0].get("observed")
     assert observed is not None
-    assert observed.get("session") == CASES["codex"].session
+    assert observed.get("session") == another.stem
     assert "gone" not in observed["seen"]
 
 
