@@ -106,6 +106,8 @@ if TYPE_CHECKING:
         work_tree: WorkTree | None
 
 
+# A session's start reads a transcript of at most so many calls again, to tell lost edits from undone ones.
+MOST_CALLS_AT_START = 200
 MOST_PREDECESSORS = 5
 # Why a verdict may be no more than UNKNOWN.
 WHYS = (NOTHING_TO_COMPARE, NOT_LOOKED_AT)
@@ -388,8 +390,9 @@ def _lost_edits(
     # the loss. A person or an agent who makes a checkpoint states what is there.
     if last["profile"] != "automated" or verdict == "FOREIGN":
         return []
-    if is_quick and (verdict == "DRIFTED" or seen["commits"]):
-        return []  # a session's start asks git as little as it can
+    is_long = seen["calls"] > MOST_CALLS_AT_START
+    if is_quick and (verdict == "DRIFTED" or seen["commits"] or is_long):
+        return []  # a session's start reads and asks git as little as it can; `holdfast resume` compares
     suspects = [name for name in lost_files(workspace, seen, present) if name not in changed]
     lost = _list_lacking(workspace, resumed, seen) if suspects else []
     return suspects if lost is None else [name for name in suspects if name in lost]
