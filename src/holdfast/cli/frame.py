@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 BUG, INTERRUPTED = 70, 130
-QUEUED = "Queued in .holdfast/inbox: the journal cannot be written from here."
 
 
 class ReaderGone(Exception):

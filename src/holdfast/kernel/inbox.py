@@ -35,6 +35,9 @@ if TYPE_CHECKING:
         at: str
 
 
+# What a face says of a command that waits here.
+QUEUED = "Queued in .holdfast/inbox: the journal cannot be written from here."
+UNTIL_THEN = "The next command that can write takes it in; keep .holdfast until then."
 REFUSED = ".refused"
 LARGEST = 1 << 20
 MOST = 1_000

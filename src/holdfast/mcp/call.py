@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 ENVELOPE = "holdfast/envelope"
-QUEUED = "Queued in .holdfast/inbox: the journal cannot be written from here."
 # Clients refuse or cut what is much longer.
 LONGEST_TEXT = 40_000
 

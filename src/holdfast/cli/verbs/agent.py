@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from holdfast.cli.frame import QUEUED, Call, Reply, warn, warn_of_views
+from holdfast.cli.frame import Call, Reply, warn, warn_of_views
 from holdfast.cli.parser import (
     TEXT_OR_EMPTY,
     epic_option,
@@ -27,6 +27,7 @@ from holdfast.fleet.rules.model import PRIMARY, STAGES, message_path
 from holdfast.fleet.sync import sync
 from holdfast.fleet.updates import block, complete, phase, restore, unblock
 from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.kernel.inbox import QUEUED
 from holdfast.kernel.text import plural
 
 if TYPE_CHECKING:

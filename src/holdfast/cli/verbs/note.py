@@ -10,6 +10,7 @@ from holdfast.cli.frame import Call, Reply, tell_of_new_file, warn_of_views
 from holdfast.cli.parser import TEXT_OR_EMPTY, verb
 from holdfast.cli.terminal import safe
 from holdfast.kernel.errors import Usage
+from holdfast.kernel.inbox import QUEUED, UNTIL_THEN
 from holdfast.maintenance.history import picture
 from holdfast.note.rules.note import stream_of
 from holdfast.note.write import read_note, write_note
@@ -40,10 +41,7 @@ def command(call: Call, text: str | None, name: str, id: str | None) -> Reply:
     if outcome["queued"]:
         return Reply(
             {**outcome},
-            [
-                "Queued in .holdfast/inbox: the journal cannot be written from here. The next process",
-                "that can takes it in; until then `git clean -fdx` would remove it.",
-            ],
+            [QUEUED, UNTIL_THEN],
         )
     if outcome["version"] == 1 and not outcome["duplicate"]:
         for view in outcome["views"]:

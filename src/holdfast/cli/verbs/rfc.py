@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast.cli.frame import QUEUED, Call, Reply, warn, warn_of_views
+from holdfast.cli.frame import Call, Reply, warn, warn_of_views
 from holdfast.cli.parser import TEXT_OR_EMPTY, verb
 from holdfast.cli.terminal import ago, safe, style, table, text_from
+from holdfast.kernel.inbox import QUEUED, UNTIL_THEN
 from holdfast.kernel.text import plural
 from holdfast.rfc.bootstrap import bootstrap
 from holdfast.rfc.init import close, init
@@ -196,10 +197,7 @@ def describe(written: WriteResult, *, dry_run: bool) -> list[str]:
     if outcome is not None:
         warn_of_views(outcome)
         if outcome["queued"]:
-            return [
-                "Queued in .holdfast/inbox: the journal cannot be written from here. The next process",
-                "that can takes it in; until then `git clean -fdx` would remove it.",
-            ]
+            return [QUEUED, UNTIL_THEN]
     warn(*written["warnings"])
     word = "Would write" if dry_run else "Wrote"
     room = f"{written['lines']} of {MOST_LINES} lines"

@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from holdfast.mcp.call import QUEUED, ToolAnswer, ToolCall, require
+from holdfast.kernel.inbox import QUEUED
+from holdfast.mcp.call import ToolAnswer, ToolCall, require
 from holdfast.rfc.bootstrap import bootstrap
 from holdfast.rfc.reader import RfcContext
 from holdfast.rfc.rules.transitions import TRANSITIONS

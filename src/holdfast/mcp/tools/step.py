@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
+from holdfast.kernel.inbox import QUEUED
 from holdfast.loop import commands
 from holdfast.loop.commands import (
     PROGRESS_COUNTS,
@@ -20,7 +21,7 @@ from holdfast.loop.commands import (
 from holdfast.loop.rules import orchestrator
 from holdfast.loop.rules.checkpoint import current_step, step_named
 from holdfast.loop.track import Track, chosen, find_next_task
-from holdfast.mcp.call import QUEUED, ToolAnswer, ToolCall, require
+from holdfast.mcp.call import ToolAnswer, ToolCall, require
 
 if TYPE_CHECKING:
     from holdfast.loop.rules.model import LoopState
