@@ -78,10 +78,25 @@ def test_edits_that_were_discarded_are_had_back(
     assert "To undo it: holdfast snapshot restore " in done.out
     assert "csv.writer" in Path("tally/export_csv.py").read_text()
     assert not Path("scratch").exists()
-    assert holdfast("resume").out.startswith("Holdfast: UNKNOWN (")
+    has_all = "no checkpoint of this session; the work tree has all its edits"
+    assert holdfast("resume").out.startswith(f"Holdfast: UNKNOWN ({has_all}).")
     again = holdfast("edits", "--apply").out
     assert "The work tree lacks no edit that can be brought back." in again
     assert "Nothing was written." in again
+
+
+def test_a_history_that_was_made_anew_since_is_no_conflict(
+    project: Path, holdfast: Holdfast, git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rebase or an amend gives every commit a new date."""
+    leave_session(project)
+    for written in (BEFORE, "2026-12-01T00:00:00Z"):
+        monkeypatch.setenv("GIT_COMMITTER_DATE", "2026-12-01T00:00:00Z")
+        git("commit", "--quiet", "--amend", "--no-edit", "--date", written)
+        assert "Wrote tally/export_csv.py\n" in holdfast("edits", "--apply").out
+        found = states(holdfast("edits", "--json").data)
+        assert set(found.values()) == {"present", "removed"}
+        git("checkout", "--quiet", ".")
 
 
 def test_edits_that_were_discarded_after_a_checkpoint_are_named(

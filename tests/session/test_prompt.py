@@ -227,7 +227,7 @@ def typed(holdfast: Holdfast, *words: str) -> list[str]:
     """The prompt that a checkpoint prints, and that the file has; line by line."""
     out = holdfast("checkpoint", *words).out
     prompt = out.partition(f"{BOTTOM}\n\n")[2].partition(f"\n\n{CLOSING}")[0]
-    assert PROGRESS.read_text("utf-8").endswith(f"## Continuation Prompt\n{prompt}\n")
+    assert f"\n## Continuation Prompt\n{prompt}\n" in PROGRESS.read_text("utf-8")
     return prompt.split("\n")
 
 
@@ -269,10 +269,57 @@ def test_what_is_stated_in_a_terminal_goes_before_what_was_observed(
     conversation.plan(Read="completed", Parser="in_progress")
     conversation.leave()
     assert typed(holdfast, "--task", "Ask Ann", "--next", "write to Ann") == [
-        "Resume the work here. Current task: task 1 of 1. Key files: see git status.",
+        "Resume the work here. Current task: task 2 of 3. Key files: see git status.",
         "Next action: write to Ann.",
         "The task: Ask Ann.",
     ]
+
+
+FAILING = "python3 -m unittest tests.test_words"
+
+
+def finish_by_hand(conversation: Conversation, holdfast: Holdfast, *words: str) -> str:
+    """A session dies with a failing test; a person ends its work and says so. What the next one is told."""
+    conversation.plan(Read="completed", Parser="in_progress", Docs="pending")
+    conversation.call("Bash", {"command": FAILING}, True)
+    conversation.leave()
+    assert "## Still failing" in holdfast("resume").out
+    done = ("--done", "Parser", "--done", "Docs", "--next", "review and commit")
+    assert typed(holdfast, *done, *words) == [
+        "Resume the work here. Current task: task 3 of 3. Key files: see git status.",
+        "Next action: review and commit.",
+    ]
+    shown = PROGRESS.read_text("utf-8")
+    assert shown.count("Parser") == 1, "completed, and nowhere else"
+    assert "## Current Task\n- None\n" in shown
+    return holdfast("resume").out
+
+
+def test_nothing_blocks_after_a_person_has_said_so(
+    conversation: Conversation, holdfast: Holdfast
+) -> None:
+    said = finish_by_hand(conversation, holdfast, "--no-blockers")
+    assert "## Blockers\n- None\n" in PROGRESS.read_text("utf-8")
+    assert "## Still failing" not in said
+    assert f"## Failed, not known to pass now\n- {FAILING}" in said
+    assert typed(holdfast)[1] == "Next action: review and commit.", "the next statement keeps it"
+    assert "## Blockers\n- None\n" in PROGRESS.read_text("utf-8")
+
+
+def test_a_probe_that_passes_later_puts_a_failure_in_doubt(
+    conversation: Conversation, holdfast: Holdfast
+) -> None:
+    said = finish_by_hand(conversation, holdfast, "--claim", "the tests pass", "run:true")
+    assert "## Still failing" not in said
+    assert f"## Failed, not known to pass now\n- {FAILING}" in said
+
+
+def test_a_failure_stands_after_a_statement_that_does_not_speak_of_it(
+    conversation: Conversation, holdfast: Holdfast
+) -> None:
+    said = finish_by_hand(conversation, holdfast, "--claim", "it is there", "file:.git")
+    assert f"## Still failing\n- {FAILING}" in said
+    assert f"- `{FAILING}` fails" in PROGRESS.read_text("utf-8")
 
 
 def test_a_named_session_takes_nothing_from_a_clients_session(

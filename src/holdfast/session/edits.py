@@ -165,11 +165,18 @@ def apply_edits(
     return {**told, "written": written, "before": before["id"]}
 
 
-def list_lacking(
+class ComparedEdits(TypedDict):
+    """The files that lack edits of a session, and whether each file has all of them."""
+
+    lacking: list[str]
+    has_all: bool
+
+
+def compare_edits(
     workspace: Workspace, found: FoundSession, seen: Observation, *, named: bool = False
-) -> list[str] | None:
-    """The files that lack edits of a session, for the verdict of a resume; None where comparing them
-    would take too long, or cannot be done. `named`: the transcript may be of another clone."""
+) -> ComparedEdits | None:
+    """Compare the work tree with a session's edits, for the verdict of a resume; None where that would take
+    too long, or cannot be done. `named`: the transcript may be of another clone."""
     try:
         size = 0 if found["client"] == "opencode" else _size_of(found)
         if size > LARGEST_COMPARED or seen["calls"] > MOST_CALLS_COMPARED:
@@ -182,7 +189,10 @@ def list_lacking(
         _work_out(files, top, root)
     except (HoldfastError, OSError):
         return None
-    return [file.path for file in files if _is_lacking(file)]
+    return {
+        "lacking": [file.path for file in files if _is_lacking(file)],
+        "has_all": all(file.state in ("present", "removed") for file in files),
+    }
 
 
 def _size_of(found: FoundSession) -> int:
@@ -430,14 +440,15 @@ class _Versions:
 
     def __init__(self, top: str | None, root: str) -> None:
         self._top, self.root = top, root
-        self._commits: list[tuple[int, str]] = []
+        # When it was committed, when it was written, and its name; the newest first.
+        self._commits: list[tuple[int, int, str]] = []
         if top is not None:
             try:
-                listed = git(top, "log", "--format=%ct %H", "--max-count=2000").decode()
+                listed = git(top, "log", "--format=%ct %at %H", "--max-count=2000").decode()
             except GitError:
                 listed = ""  # no commit yet
             rows = [line.split() for line in listed.splitlines()]
-            self._commits = [(int(seconds), commit) for seconds, commit in rows]
+            self._commits = [(int(made), int(written), name) for made, written, name in rows]
 
     def text_at(self, path: str, at: str) -> str | None:
         """None: git had no such file then."""
@@ -453,11 +464,19 @@ class _Versions:
         return unified(_decode(git(self._top, "cat-file", "blob", name)))
 
     def _commit_before(self, at: str) -> str:
+        """The newest commit of that time. A rebase makes all commits anew: then the time counts at which they
+        were written, and before all of them it is the oldest."""
+        if not self._commits:
+            return ""
         try:
             seconds = clock.parse(at) // 1000
         except ValueError:
-            return self._commits[0][1] if self._commits else ""
-        return next((commit for made, commit in self._commits if made <= seconds), "")
+            return self._commits[0][2]
+        for which in (0, 1):
+            for commit in self._commits:
+                if int(commit[which]) <= seconds:
+                    return commit[2]
+        return self._commits[-1][2]
 
 
 def _read_text(path: str) -> tuple[str | None, bool]:

@@ -10,7 +10,6 @@ from holdfast.kernel.plain_file import read_plain
 from holdfast.session.rules.handover import (
     calls_since_stated,
     edits_since_stated,
-    is_stated_later,
 )
 from holdfast.session.rules.model import UNKNOWN_ISSUE, empty_progress
 from holdfast.session.rules.progress import claim_line, one_line
@@ -132,18 +131,6 @@ def mark_missing_files(seen: Observation, root: str) -> Observation:
     }
     glimpsed = {name: weight for name, weight in seen["glimpsed"].items() if is_there(name)}
     return {**seen, "files": files, "glimpsed": glimpsed}
-
-
-def mark_completed_tasks(seen: Observation, state: SessionState) -> Observation:
-    """The observation with the tasks done that a later statement calls completed."""
-    completed = {one_line(task) for task in state["progress"]["completed"]}
-    if not completed or not is_stated_later(state):
-        return seen
-    tasks: list[Any] = [
-        {**task, "state": "done"} if one_line(task["text"]) in completed else task
-        for task in seen["tasks"]
-    ]
-    return {**seen, "tasks": tasks}
 
 
 def stated_part(

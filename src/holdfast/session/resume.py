@@ -23,9 +23,10 @@ from holdfast.session.resume_context import (
 )
 from holdfast.session.rules import progress
 from holdfast.session.rules import session as rules
-from holdfast.session.rules.handover import progress_of
+from holdfast.session.rules.handover import as_stated, progress_of
 from holdfast.session.rules.verdict import (
     GRAVITY,
+    HAS_ALL_EDITS,
     NOT_LOOKED_AT,
     NOTHING_TO_COMPARE,
     is_foreign,
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from holdfast.git.status import StatusChange
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.claims import CheckedClaim
+    from holdfast.session.edits import ComparedEdits
     from holdfast.session.observed_state import Observation
     from holdfast.session.resume_context import ResumeContext
     from holdfast.session.rules.model import Claim, Observed, SessionState, World
@@ -110,7 +112,7 @@ if TYPE_CHECKING:
 MOST_CALLS_AT_START = 200
 MOST_PREDECESSORS = 5
 # Why a verdict may be no more than UNKNOWN.
-WHYS = (NOTHING_TO_COMPARE, NOT_LOOKED_AT)
+WHYS = (NOTHING_TO_COMPARE, HAS_ALL_EDITS, NOT_LOOKED_AT)
 
 
 @reads_offline
@@ -268,11 +270,13 @@ def _judge_and_tell(
         now=now,
         is_clone=last is not None and is_clone_of(workspace, last["world"]),
     )
-    lost = _lost_edits(workspace, request, resumed, present, verdict, changed or ())
+    lost, has_all = _lost_edits(workspace, request, resumed, present, verdict, changed or ())
     broken = broken_progress(workspace) if state["session"] else ""
     if broken or lost:
         reasons = _with_drift(reasons, broken, lost)
         verdict = reasons[0]["verdict"]
+    elif has_all and last is None:
+        reasons = [{"verdict": verdict, "what": HAS_ALL_EDITS}]
     if last is not None and claims:
         resumed.state = state = {**state, "last": {**last, "claims": claims}}
     if request.get("begin") and last is not None and workspace.exists():
@@ -320,7 +324,7 @@ def _recorded_parts(
     parts: pack.Parts = {"notes": latest_notes(workspace)}
     if seen is not None:
         here = handover_text.mark_missing_files(seen, workspace.root)
-        parts["seen"] = handover_text.mark_completed_tasks(here, state)
+        parts["seen"] = as_stated(here, state)
         parts["transcript"] = resumed.path
     stated = handover_text.stated_part(state, seen, workspace.root, now=now)
     if stated is not None:
@@ -377,33 +381,41 @@ def _lost_edits(
     present: World,
     verdict: Word,
     changed: Sequence[str],
-) -> list[str]:
-    """The files that lack edits of the session. `changed` are those that are told anyway."""
+) -> tuple[list[str], bool]:
+    """The files that lack edits of the session, and whether all files have all of them, as far as they were
+    compared. `changed` are those that are told anyway."""
     seen, last, is_quick = resumed.seen, resumed.state["last"], request.get("quick", False)
     if seen is None or not edited_files(workspace, seen):
-        return []
+        return [], False
     if last is None:
         is_compared = not is_quick and request.get("look", True)
-        lost = _list_lacking(workspace, resumed, seen) if is_compared else None
-        return lost_files(workspace, seen, present) if lost is None else lost
+        compared = _compare_edits(workspace, resumed, seen) if is_compared else None
+        if compared is None:
+            return lost_files(workspace, seen, present), False
+        return compared["lacking"], compared["has_all"]
     # An automated checkpoint looks at the work tree after its turn: it may have seen what was left after
     # the loss. A person or an agent who makes a checkpoint states what is there.
     if last["profile"] != "automated" or verdict == "FOREIGN":
-        return []
+        return [], False
     is_long = seen["calls"] > MOST_CALLS_AT_START
     if is_quick and (verdict == "DRIFTED" or seen["commits"] or is_long):
-        return []  # a session's start reads and asks git as little as it can; `holdfast resume` compares
+        return (
+            [],
+            False,
+        )  # a session's start reads and asks git as little as it can; `holdfast resume` compares
     suspects = [name for name in lost_files(workspace, seen, present) if name not in changed]
-    lost = _list_lacking(workspace, resumed, seen) if suspects else []
-    return suspects if lost is None else [name for name in suspects if name in lost]
+    compared = _compare_edits(workspace, resumed, seen) if suspects else None
+    if compared is not None:
+        suspects = [name for name in suspects if name in compared["lacking"]]
+    return suspects, False
 
 
-def _list_lacking(
+def _compare_edits(
     workspace: Workspace, resumed: ResumedSession, seen: Observation
-) -> list[str] | None:
-    from holdfast.session.edits import list_lacking
+) -> ComparedEdits | None:
+    from holdfast.session.edits import compare_edits
 
-    return list_lacking(workspace, resumed.found_in(seen["cwd"]), seen)
+    return compare_edits(workspace, resumed.found_in(seen["cwd"]), seen)
 
 
 def _mark_resumed(workspace: Workspace, session: str, now: int) -> None:

@@ -8,11 +8,11 @@ from holdfast.clients.discovery import sessions_in
 from holdfast.clients.table import own_id, titles
 from holdfast.kernel.errors import NotFound
 from holdfast.session import handover_text, pack
-from holdfast.session.edits import list_lacking
+from holdfast.session.edits import compare_edits
 from holdfast.session.observation import read_once
 from holdfast.session.rules import session as rules
 from holdfast.session.rules.handover import progress_of
-from holdfast.session.rules.verdict import NOTHING_TO_COMPARE, lacking
+from holdfast.session.rules.verdict import HAS_ALL_EDITS, NOTHING_TO_COMPARE, lacking
 from holdfast.session.session_choice import found_at, is_running
 
 TYPE_CHECKING = False
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from holdfast.clients.discovery import FoundSession
     from holdfast.kernel.workspace import Workspace
+    from holdfast.session.edits import ComparedEdits
     from holdfast.session.resume import ResumeRequest, Resumption
     from holdfast.session.rules.verdict import Reason
 
@@ -55,12 +56,15 @@ def resume_transcript(
         )
     at_work = found["session"] != own_id() and is_running(None, found, now)
     reasons: list[Reason] = [{"verdict": "UNKNOWN", "what": NOTHING_TO_COMPARE}]
-    lost: list[str] | None = None
+    compared: ComparedEdits | None = None
     is_here = workspace is not None and os.path.realpath(found["cwd"]) == workspace.root
     if workspace is not None:
-        lost = list_lacking(workspace, found, seen, named=True)
+        compared = compare_edits(workspace, found, seen, named=True)
+    lost = compared["lacking"] if compared else []
     if lost:
         reasons = [lacking(lost, was_here=is_here)]
+    elif compared and compared["has_all"] and seen["edits"]:
+        reasons = [{"verdict": "UNKNOWN", "what": HAS_ALL_EDITS}]
     parts: pack.Parts = {
         "verdict": handover_text.transcript_lines(
             found, lacks_edits=bool(lost), at_work=at_work, now=now

@@ -225,7 +225,7 @@ def edited_files(workspace: Workspace, seen: Observation) -> list[str]:
 
 def lost_files(workspace: Workspace, seen: Observation, now: World) -> list[str]:
     """The files whose edits are lost as far as git alone can tell: they are gone or as in HEAD, and no
-    commit changed them since the session began. `edits.list_lacking` compares the texts as well."""
+    commit changed them since the session began. `edits.compare_edits` compares the texts as well."""
     edited = edited_files(workspace, seen)
     if not edited or now["dirty"] is None or not seen["started_at"]:
         return []

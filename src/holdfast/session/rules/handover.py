@@ -99,11 +99,33 @@ def is_stated_later(state: SessionState) -> bool:
         return False
 
 
+def as_stated(seen: Any, state: SessionState) -> Any:
+    """The observation with what was stated after all of it: tasks that are completed by then are done, and a
+    failure may have been mended if it was said that nothing blocks, or if a probe passed."""
+    if not is_stated_later(state):
+        return seen
+    completed = {one_line(task) for task in state["progress"]["completed"]}
+    hidden, last = set(state.get("hidden") or ()), state["last"]
+    has_passed = last is not None and any(
+        claim["ok"] and claim["probe"].keys() & {"run", "tests"} for claim in last["claims"]
+    )
+    tasks = [
+        {**task, "state": "done"} if one_line(task["text"]) in completed else task
+        for task in seen["tasks"]
+    ]
+    failures = [
+        {**one, "mended": True} if has_passed or one["text"] in hidden else one
+        for one in seen["failures"]
+    ]
+    return {**seen, "tasks": tasks, "failures": failures}
+
+
 def progress_of(state: SessionState) -> Progress:
     """What `.ccc-progress.md` says of a session."""
     stated, seen = state["progress"], seen_in(state)
     if seen is None:
         return stated
+    seen = as_stated(seen, state)
     is_stated = state.get("stated") is not None
     went_on = not is_stated or edits_since_stated(state) > 0
     hidden = set(state.get("hidden") or ())
@@ -117,13 +139,14 @@ def progress_of(state: SessionState) -> Progress:
         current, status = active[0], "in progress"
     if not current and (active or waiting):
         current, status = (active or waiting)[0], "in progress" if active else ""
-    if not current and seen["request"] and not stated["remaining"]:
+    is_finished = bool(stated["completed"]) and is_stated_later(state)
+    if not current and seen["request"] and not stated["remaining"] and not is_finished:
         current, status = _request_line(seen), "in progress"
     left = [task for task in _join(stated["remaining"], active + waiting) if task != current]
     finished = set(completed)
     after: Progress = {
         **stated,
-        "title": stated["title"] or _request_line(seen)[:LONGEST_TITLE],
+        "title": stated["title"] or shorten(_request_line(seen), LONGEST_TITLE),
         "completed": completed,
         "current": current,
         "status": status,
@@ -143,6 +166,13 @@ def _join(first: Sequence[str], second: Sequence[str]) -> list[str]:
 def _request_line(seen: dict[str, Any]) -> str:
     request = seen["request"]
     return one_line(request["text"])[:LONGEST_ACTION] if request else ""
+
+
+def shorten(line: str, most: int) -> str:
+    """The beginning of a line, up to the end of a word."""
+    if len(line) <= most:
+        return line
+    return line[:most].rpartition(" ")[0].rstrip(" ,;:") + "…"
 
 
 def _list_rulings(seen: dict[str, Any], stated: Progress) -> list[Any]:
@@ -181,11 +211,14 @@ def _prompt(state: SessionState, after: Progress, seen: dict[str, Any], *, went_
         action = ""  # no statement, but what the lists of tasks said
     files = list(dict.fromkeys([*key_files(seen), *files_in(kept)]))[:MOST_FILES]
     observed = state.get("observed")
-    if observed is not None and observed.get("session"):
-        # In a terminal the person names the files, or those that differ from HEAD are meant.
+    is_of_terminal = observed is not None and bool(observed.get("session"))
+    if is_of_terminal:
+        # The person names the files, or those that differ from HEAD are meant.
         files = files_in(kept) or files
     # Without a list of tasks, the work that went on says nothing of the position, which a loop may have given.
-    said = None if went_on and seen["tasks"] else position_in(kept)
+    # In a terminal the statement knows only its own tasks.
+    is_counted = bool(seen["tasks"]) and (went_on or is_of_terminal)
+    said = None if is_counted else position_in(kept)
     return compose(
         subject_of(state, after),
         said or position_of(after),
@@ -264,10 +297,11 @@ def edits_since(seen: Any, failure: Any) -> int:
 
 
 def is_stale(seen: Any, failure: Any) -> bool:
-    """Whether a failure may have been mended: after an edit, many calls, or a run whose end is
-    not known."""
+    """Whether a failure may have been mended: after an edit, many calls, a run whose end is not known, or a
+    statement that it was."""
     calls = seen["calls"] - failure["call"]
-    return edits_since(seen, failure) > 0 or calls > LONGEST_STILL or "again" in failure
+    is_in_doubt = "again" in failure or "mended" in failure
+    return edits_since(seen, failure) > 0 or calls > LONGEST_STILL or is_in_doubt
 
 
 def telling_lines(lines: list[str], most: int) -> list[str]:

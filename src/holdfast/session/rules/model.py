@@ -97,7 +97,8 @@ if TYPE_CHECKING:
 
     class SessionState(TypedDict):
         """`observed`, `stated` and `hidden` are missing in states of older versions. `hidden` are
-        observed tasks that a person took out of the progress file."""
+        observed tasks that a person took out of the progress file, and commands that failed and block nothing
+        any more."""
 
         session: str
         folder: str

@@ -180,8 +180,10 @@ def _capture(state: SessionState, command: Any, now: int) -> dict[str, Any]:
     after = _merge(before, command["given"])
     after["prompt"] = _prompt(before, after, command)
     changed = {name: value for name, value in after.items() if value != before[name]}  # type: ignore[literal-required]
+    hidden = _list_cleared(state, command["given"])
     return {
         "set": changed,
+        **({"hidden": hidden} if hidden else {}),
         "folder": command["folder"],
         "at": clock.stamp(now),
         "profile": command["profile"],
@@ -192,6 +194,14 @@ def _capture(state: SessionState, command: Any, now: int) -> dict[str, Any]:
         **({"inherits": command["inherits"]} if command.get("inherits") else {}),
         **({"resumed": True} if command.get("resumed") else {}),
     }
+
+
+def _list_cleared(state: SessionState, given: Any) -> list[str]:
+    """The commands that were seen to fail, where it is said that nothing blocks any more."""
+    observed = state.get("observed")
+    if given.get("blockers") != [] or observed is None:
+        return []
+    return [failure["text"] for failure in observed["seen"]["failures"]]
 
 
 def _prompt(before: Progress, after: Progress, command: Any) -> str:
@@ -289,12 +299,11 @@ def apply(state: SessionState, event: Event) -> SessionState:
     if kind == "captured":
         return _apply_capture(state, event)
     if kind == "edited_outside":
-        hidden = [*(state.get("hidden") or []), *body.get("hidden", [])]
         return {
             **state,
             "progress": {**state["progress"], **body["set"]},
             "stated": _make_statement(state, event["at"], event["actor"]),
-            "hidden": hidden[-MOST_HIDDEN:],
+            "hidden": _join_hidden(state, body),
             **conflicts.after(state, body),  # type: ignore[typeddict-item]
         }
     if kind == "settled":
@@ -313,6 +322,10 @@ def apply(state: SessionState, event: Event) -> SessionState:
     if kind == "adopted":
         return {**state, "adopted_by": body["by"]}
     return state
+
+
+def _join_hidden(state: SessionState, body: dict[str, Any]) -> list[str]:
+    return [*(state.get("hidden") or []), *body.get("hidden", [])][-MOST_HIDDEN:]
 
 
 def _apply_settlement(state: SessionState, body: dict[str, Any]) -> SessionState:
@@ -437,6 +450,7 @@ def _apply_capture(state: SessionState, event: Event) -> SessionState:
             "claims": claims,
         },
         "stated": stated,
+        "hidden": _join_hidden(state, body),
     }
 
 
