@@ -211,10 +211,10 @@ def test_a_hint_names_only_what_is_near(holdfast: Holdfast, words: str, hint: st
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("resume", "--budget", "x"), "'x' is not a whole number from 400."),
+        (("resume", "--budget", "x"), "'x' is not a whole number of at least 400."),
         (("resume", "--at-most", "x"), "'x' is not a whole number from 1 to 192."),
         (("agent", "beat", "Secondary-A", "--fence", "x"), "'x' is not a whole number."),
-        (("gate", "wait", "x", "--timeout", "-1"), "--timeout: -1.0 is not a number from 0."),
+        (("gate", "wait", "x", "--timeout", "-1"), "--timeout: -1.0 is not a number of at least 0."),
         (("checkpoint", "--reason", "x"), "--reason: 'x' is not known."),
         (
             ("gate", "decide", "Which?", "--option", "a", "b"),
@@ -252,3 +252,25 @@ def test_an_export_that_fails_leaves_no_file(repository: Path, holdfast: Holdfas
     assert holdfast("export", "--output", "no/such/folder").code != 0
     assert holdfast("export", "--output", "").code == 2
     assert not list(repository.rglob("*.unfinished"))
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["save"], "Did you mean checkpoint? See `holdfast --help`."),
+        (["init", "claude"], "Did you mean `holdfast init --client claude`? See `holdfast init"),
+        (["init", "--client", "cluade"], "Did you mean claude? Known are: claude, codex"),
+        (["diff"], "`holdfast history` lists the records. See `holdfast diff --help`."),
+    ],
+)
+def test_a_usage_error_names_what_was_meant(
+    holdfast: Holdfast, words: list[str], hint: str
+) -> None:
+    answer = holdfast(*words)
+    assert answer.code == 2
+    assert f"hint: {hint}" in answer.err
+
+
+def test_help_is_a_command_as_in_git(holdfast: Holdfast) -> None:
+    assert holdfast("help").out == holdfast("--help").out
+    assert holdfast("help", "agent", "beat").out == holdfast("agent", "beat", "--help").out

@@ -344,6 +344,8 @@ def _with_options_behind(arguments: list[str]) -> list[str]:
 def _parse(arguments: list[str]) -> Parsed | int:
     """The verb and its arguments; an exit code where click has answered, as it does to --help."""
     arguments = _with_options_behind(arguments)
+    if arguments[:1] == ["help"]:  # as git takes it
+        arguments = [*arguments[1:], "--help"]
     for count in (0,) if is_bare(arguments) else (1, 2):
         if count == 0 or " ".join(arguments[:count]) in PLAIN:
             path = "_".join(arguments[:count]) or "overview"

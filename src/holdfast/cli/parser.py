@@ -31,6 +31,17 @@ class TextOrEmpty(click.types.StringParamType):
 TEXT_OR_EMPTY = TextOrEmpty()
 # A command is suggested for a word that is at least so much like it, or the beginning of it.
 LIKENESS = 0.7
+# Words of other programs for commands of ours.
+SYNONYMS = {
+    "save": "checkpoint",
+    "continue": "resume",
+    "log": "history",
+    "undo": "restore",
+    "stop": "estop",
+    "sessions": "resume",
+    "setup": "init",
+    "remove": "uninstall",
+}
 MODULE_OF = {verb: module for module, verbs in MODULES.items() for verb in verbs}
 LONGER_HELP = {"loop": f"{VERBS['loop']} A step that stopped continues at the exact task."}
 
@@ -124,9 +135,11 @@ class VerbGroup(click.Group):
         name, known = arguments[0], self.list_commands(context)
         if name.startswith("-") or name in known:
             return super().resolve_command(context, arguments)
+        meant = SYNONYMS.get(name, "")
+        near = f"Did you mean {meant}? " if meant in known else _suggest(name, known)
         raise Usage(
             f"There is no command {name!r:.60}.",
-            hint=f"{_suggest(name, known)}See `{context.command_path} --help`.",
+            hint=f"{near}See `{context.command_path} --help`.",
         )
 
 
@@ -234,10 +247,11 @@ def _in_our_words(error: click.UsageError, command: click.Command, path: str) ->
     """Click's complaint as message and hint."""
     see = f"See `{path} --help`."
     if isinstance(error, click.MissingParameter) and error.param is not None:
-        return f"{_label(error.param)} is missing.", _choices(error.param.type) + see
+        where = _choices(error.param.type) + _place_of_records(path)
+        return f"{_label(error.param)} is missing.", where + see
     if isinstance(error, click.BadParameter) and error.param is not None:
         said = _wrong_value(error.message, error.param.type)
-        return f"{_label(error.param)}: {said}", _choices(error.param.type) + see
+        return f"{_label(error.param)}: {said}", _choices(error.param.type, said) + see
     if isinstance(error, click.NoSuchOption):
         options = [one for parameter in command.params for one in parameter.opts if one[:2] == "--"]
         return f"There is no option {error.option_name}.", _suggest(
@@ -248,16 +262,31 @@ def _in_our_words(error: click.UsageError, command: click.Command, path: str) ->
     extra = error.message.partition("extra argument")[2]
     if extra:
         words = extra.partition("(")[2].removesuffix(")")
-        return f"There is no argument for {words!r:.60}.", see
+        return f"There is no argument for {words!r:.60}.", _option_for(words, command, path) + see
     return error.format_message(), see
 
 
-def _choices(kind: click.ParamType[Any]) -> str:
-    return (
-        f"Known are: {', '.join(map(str, kind.choices))}. "
-        if isinstance(kind, click.Choice)
-        else ""
-    )
+def _option_for(word: str, command: click.Command, path: str) -> str:
+    """`holdfast init claude` means `holdfast init --client claude`."""
+    for parameter in command.params:
+        kind = parameter.type
+        if isinstance(kind, click.Choice) and word in map(str, kind.choices):
+            return f"Did you mean `{path} {_label(parameter)} {word}`? "
+    return ""
+
+
+def _place_of_records(path: str) -> str:
+    takes_record = path in ("holdfast diff", "holdfast restore", "holdfast show")
+    return "`holdfast history` lists the records. " if takes_record else ""
+
+
+def _choices(kind: click.ParamType[Any], said: str = "") -> str:
+    """The values that there are, after the one that is near to what was said."""
+    if not isinstance(kind, click.Choice):
+        return ""
+    choices = [str(choice) for choice in kind.choices]
+    near = _suggest(said.partition(" is not ")[0].strip("'"), choices) if said else ""
+    return f"{near}Known are: {', '.join(choices)}. "
 
 
 def _wrong_value(said: str, kind: click.ParamType[Any]) -> str:
@@ -270,6 +299,8 @@ def _wrong_value(said: str, kind: click.ParamType[Any]) -> str:
         least, most = getattr(kind, "min", None), getattr(kind, "max", None)
         limits = f" from {least}" if least is not None else ""
         limits += f" to {most}" if most is not None else ""
+        if least is not None and most is None:
+            limits = f" of at least {least}"
         return f"{value} is not {wanted}{limits}."
     return said
 

@@ -36,7 +36,10 @@ MOST_COMPLETED, MOST_SINCE = 8, 4
 # A file that is read to see whether what was to be done stands in it by now.
 LARGEST_FILE = 400_000
 SHORTEST_TERM = 5
-LACKING = "`holdfast edits {}` shows the edits of that session that the work tree lacks."
+LACKING = (
+    "`holdfast edits {}` shows the edits of that session that the work tree lacks; with --apply it brings "
+    "them back."
+)
 STILL_AT_WORK = "That session is at work at this moment. Do not continue its work beside it without being asked."
 
 

@@ -166,7 +166,8 @@ def restore(call: Call, id: str, paths: tuple[str, ...], dry_run: bool) -> Reply
     count = len(done["written"]) + len(done["deleted"])
     said = "Would change" if dry_run else "Changed"
     lines.append(f"{said} {plural(count, 'path')}.")
-    undo = [f"holdfast snapshot restore {done['before'][:12]}  # undo"] if done["before"] else []
+    undo = [f"holdfast snapshot restore {done['before'][:12]}"] if done["before"] else []
+    lines += [f"To undo it: {command}" for command in undo]
     return Reply({**done}, lines, next=undo)
 
 
