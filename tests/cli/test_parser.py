@@ -214,7 +214,10 @@ def test_a_hint_names_only_what_is_near(holdfast: Holdfast, words: str, hint: st
         (("resume", "--budget", "x"), "'x' is not a whole number of at least 400."),
         (("resume", "--at-most", "x"), "'x' is not a whole number from 1 to 192."),
         (("agent", "beat", "Secondary-A", "--fence", "x"), "'x' is not a whole number."),
-        (("gate", "wait", "x", "--timeout", "-1"), "--timeout: -1.0 is not a number of at least 0."),
+        (
+            ("gate", "wait", "x", "--timeout", "-1"),
+            "--timeout: -1.0 is not a number of at least 0.",
+        ),
         (("checkpoint", "--reason", "x"), "--reason: 'x' is not known."),
         (
             ("gate", "decide", "Which?", "--option", "a", "b"),
