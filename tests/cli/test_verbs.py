@@ -44,6 +44,17 @@ def test_status_shows_the_journals_place_and_size(holdfast: Holdfast, repository
     assert str(repository / ".git/holdfast/journal.db") in holdfast("status").out
 
 
+def test_status_says_what_a_session_works_on(holdfast: Holdfast) -> None:
+    holdfast("note", "one")
+    holdfast("checkpoint", "--task", "Quotes", "--next", "keep quoted words together")
+    assert holdfast("status").out.count("keep quoted words together\n") == 1
+    shown = {
+        one["stream"].partition(":")[0]: one["about"]
+        for one in holdfast("status", "--json").data["streams"]
+    }
+    assert shown == {"note": "", "session": "keep quoted words together"}
+
+
 def test_status_names_what_needs_attention(holdfast: Holdfast) -> None:
     holdfast("note", "one")
     workspace = discover()

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
     from holdfast.remote.facts import SpoolFacts
     from holdfast.session.quotas import ClientQuota
+    from holdfast.session.rules.model import SessionState
 
     class Attention(TypedDict):
         """Something that a person should look at, and the command for it."""
@@ -52,12 +53,17 @@ if TYPE_CHECKING:
         place: str
         reachable: bool
 
+    class ShownStream(Head):
+        """A stream, and what a session works on; empty for other streams."""
+
+        about: str
+
     class Status(TypedDict):
         workspace: str
         worktrees: list[str]
         journal: JournalFacts
         server: ServerFacts | None
-        streams: list[Head]
+        streams: list[ShownStream]
         attention: list[Attention]
         quotas: list[ClientQuota]
         at_work: list[SessionAtWork]
@@ -110,11 +116,25 @@ def gather(workspace: Workspace, *, streams: int = SHOWN_STREAMS) -> Status:
         "worktrees": worktrees(workspace),
         "journal": facts,
         "server": server,
-        "streams": heads[:streams],
+        "streams": [{**head, "about": _about(workspace, head)} for head in heads[:streams]],
         "attention": [*_list_server(workspace, server), *list_attention(workspace)],
         "quotas": quotas.list_quotas(workspace, clock.now()),
         "at_work": _at_work(workspace),
     }
+
+
+def _about(workspace: Workspace, head: Head) -> str:
+    """What a session works on: its next step, else its task, else its request."""
+    if not head["stream"].startswith("session:"):
+        return ""
+    from holdfast.session.rules import session as rules
+    from holdfast.session.rules.handover import progress_of
+    from holdfast.session.rules.prompt import CONTINUE, next_action_of
+
+    state: SessionState = load(workspace.journal, rules, head["stream"])[0]
+    known = progress_of(state)
+    action = next_action_of(known["prompt"])
+    return (action if action != CONTINUE else "") or known["current"] or known["title"]
 
 
 def _at_work(workspace: Workspace) -> list[SessionAtWork]:

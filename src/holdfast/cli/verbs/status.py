@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
     from holdfast.maintenance.status import ServerFacts, SessionAtWork, Status
 
-LONGEST_REQUEST = 48
+LONGEST_REQUEST, LONGEST_ABOUT = 48, 40
+# Of a session's id so much is shown: commands take the beginning of an id.
+SHORT_ID = 8
 
 
 OPTIONS = (
@@ -45,6 +47,11 @@ def answer(
         )
     status = gather(call.workspace)
     return Reply({**status}, _lines(status, call.now), next=_next(status))
+
+
+def _short_name(stream: str) -> str:
+    kind, _, name = stream.partition(":")
+    return f"{kind}:{name[:SHORT_ID]}" if kind == "session" else stream
 
 
 def _watch(call: Call, every: int | None, rounds: int | None) -> Reply:
@@ -94,9 +101,10 @@ def _lines(status: Status, now: int) -> Iterator[str]:
         yield style("Latest", bold=True)
         rows = [
             [
-                safe(head["stream"]),
+                safe(_short_name(head["stream"])),
                 f"version {head['version']}",
                 "ended" if head["closed_at"] else ago(head["seen_at"], now),
+                safe(one_line(head["about"], LONGEST_ABOUT)),
             ]
             for head in status["streams"]
         ]
