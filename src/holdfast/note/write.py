@@ -40,7 +40,7 @@ def read_note(workspace: Workspace, name: str = "default") -> NoteState:
     stream = rules.stream_of(name)
     if not workspace.exists() or workspace.journal.head(stream) is None:
         raise NotFound(
-            f"There is no {stream} yet.",
+            f"There is no note{'' if name == 'default' else f' {name}'} yet.",
             hint='holdfast note "what the next reader must know"; `holdfast note -` reads standard input',
         )
     state: NoteState = load(workspace.journal, rules, stream)[0]
