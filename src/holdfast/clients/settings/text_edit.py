@@ -48,7 +48,7 @@ class Node:
 
 def parse(text: str) -> Node:
     """The whole text as one value; an empty one is an empty object."""
-    reader = _Reader(text)
+    reader = _JsonReader(text)
     reader.skip()
     if reader.at == len(text):
         raise Malformed("it is empty")
@@ -59,7 +59,7 @@ def parse(text: str) -> Node:
     return node
 
 
-class _Reader:
+class _JsonReader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 1 if text.startswith("\ufeff") else 0
@@ -201,7 +201,7 @@ def remove(text: str, container: Node, position: int) -> str:
 
 
 def _past_comments(text: str, at: int) -> int:
-    reader = _Reader(text)
+    reader = _JsonReader(text)
     reader.at = at
     reader.skip()
     return reader.at

@@ -62,14 +62,14 @@ def where(finding: PlanFinding) -> str:
 
 def examine(text: str, path: str) -> Document:
     """What a file says, and all problems of the file itself."""
-    return _Reader(_unify_lines(text), path).document()
+    return _PlanReader(_unify_lines(text), path).document()
 
 
 def unreadable(
     path: str, code: str, what: str, instead: str = "", place: Place = (1, 1)
 ) -> Document:
     """The document of a file that could not be read."""
-    reader = _Reader("", path)
+    reader = _PlanReader("", path)
     reader.tell(place, code, what, instead)
     return reader.result(None)
 
@@ -79,7 +79,7 @@ def _unify_lines(text: str) -> str:
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
-class _Reader:
+class _PlanReader:
     """Reads one plan file to its end, and reports every problem."""
 
     def __init__(self, text: str, path: str) -> None:
