@@ -19,9 +19,10 @@ help:
 $(READY): pyproject.toml requirements/dev.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "holdfast needs Python 3.11 or newer; set PYTHON=/path/to/python3.11" >&2; exit 1; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.lock
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@# Readable for all: a test's PostgreSQL does not run as root.
+	@umask 022; test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@umask 022; $(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.lock
+	@umask 022; $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(DEMO)/.ready: pyproject.toml requirements/dev.lock $(shell git ls-files src 2>/dev/null)
