@@ -14,6 +14,7 @@ import pytest
 from holdfast.hooks.run import command
 from tests.clients.conformance.cases import CASES, REQUEST, put_session
 from tests.conftest import Git
+from tests.session import world
 from tests.session.world import Holdfast
 
 # A client: it starts the hook of a session, and runs until its input is closed.
@@ -27,12 +28,7 @@ sys.stdin.read()
 CODEX, GEMINI = CASES["codex"].session, CASES["gemini"].session
 
 
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "home"
-    folder.mkdir()
-    monkeypatch.setenv("HOME", str(folder))
-    return folder
+home = world.home
 
 
 class Clients:
