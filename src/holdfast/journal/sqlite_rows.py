@@ -213,7 +213,8 @@ class Transaction:
         except apsw.Error as failure:
             raise _in_our_words(failure, "writing the journal", self._path) from failure
         finally:
-            self._end()
+            if not self._durable or self._connection.in_transaction:
+                self._end()
         if isinstance(error, apsw.Error) and not isinstance(error, apsw.ConstraintError):
             raise _in_our_words(error, "writing the journal", self._path) from error
 

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+_BLANKS = " \t\n\r"
+
+
 def _not_a_number(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
@@ -39,33 +42,28 @@ def _accelerated() -> tuple[Any, Any]:
     # Without markers: a circle ends as a RecursionError, which `dumps` turns into a ValueError.
     encode = make_encoder(None, unknown, encode_basestring, None, ":", ",", True, False, False)
 
-    def dumps(value: Any) -> str:
-        return "".join(encode(value, 0))
-
     def loads(text: str) -> Any:
-        start = 0
-        while start < len(text) and text[start] in " \t\n\r":
-            start += 1
         try:
-            value, end = scan(text, start)
+            value, end = scan(text, len(text) - len(text.lstrip(_BLANKS)))
         except StopIteration as stop:
             raise ValueError(f"no JSON value at character {stop.value}") from None
         except SystemError:
             # The scanner wants to raise the `json` module's error and finds that module not loaded.
             raise ValueError("JSON that is cut off or malformed") from None
-        if text[end:].strip(" \t\n\r"):
+        if end < len(text) and text[end:].strip(_BLANKS):
             raise ValueError(f"text after the JSON value at character {end}")
         return value
 
-    if loads(dumps({"b": ["é", 1.5, None], "a": True})) != {"a": True, "b": ["é", 1.5, None]}:
+    example = {"b": ["é", 1.5, None], "a": True}
+    if loads("".join(encode(example, 0))) != example:
         raise ImportError("_json does not behave as expected")
-    return dumps, loads
+    return encode, loads
 
 
 def _portable() -> tuple[Any, Any]:
     import json
 
-    def dumps(value: Any) -> str:
+    def encode(value: Any, _: int) -> str:
         return json.dumps(
             value,
             ensure_ascii=False,
@@ -78,13 +76,14 @@ def _portable() -> tuple[Any, Any]:
     def loads(text: str) -> Any:
         return json.loads(text, parse_constant=_not_a_number)
 
-    return dumps, loads
+    return encode, loads
 
 
+# `_encode` gives the parts of a text.
 try:
-    _dumps, _loads = _accelerated()
+    _encode, _loads = _accelerated()
 except (ImportError, TypeError, AttributeError):
-    _dumps, _loads = _portable()
+    _encode, _loads = _portable()
 
 
 def dumps(value: Any) -> str:
@@ -92,21 +91,32 @@ def dumps(value: Any) -> str:
 
     Half a surrogate pair, which JSON can spell and UTF-8 cannot, becomes `?`.
     """
-    return storable(value)[1]
+    try:
+        text = "".join(_encode(value, 0))
+    except RecursionError:
+        raise ValueError("nested too deeply for JSON") from None
+    return text if text.isascii() else _encodable(text)
 
 
 def storable(value: Any) -> tuple[Any, str]:
     """A value and its canonical text. The value is the same unless half a surrogate pair had to go."""
     try:
-        text: str = _dumps(value)
+        text = "".join(_encode(value, 0))
     except RecursionError:
         raise ValueError("nested too deeply for JSON") from None
+    if text.isascii():
+        return value, text
+    encodable = _encodable(text)
+    return (value if encodable is text else loads(encodable)), encodable
+
+
+def _encodable(text: str) -> str:
+    """The text, itself if UTF-8 can spell it."""
     try:
         text.encode()
     except UnicodeEncodeError:
-        text = text.encode("utf-8", "replace").decode()
-        return loads(text), text
-    return value, text
+        return text.encode("utf-8", "replace").decode()
+    return text
 
 
 def loads(text: str) -> Any:
@@ -121,27 +131,23 @@ def indented(value: Any) -> str:
     """JSON for people: two blanks a level, keys as they come; `json.dumps(indent=2)` without `json`."""
     from holdfast.kernel.text import harmless_json
 
-    text = harmless_json(_indent(value, "\n"))
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        text = text.encode("utf-8", "replace").decode()
-    return text
+    return _encodable(harmless_json(_indent(value, "\n")))
 
 
 def _indent(value: Any, outer: str) -> str:
     """`outer` is the line break before what comes after the value."""
     inner = f"{outer}  "
     if isinstance(value, dict) and value:
-        members = [f"{_dumps(name)}: {_indent(item, inner)}" for name, item in value.items()]
+        members = [
+            f"{''.join(_encode(name, 0))}: {_indent(item, inner)}" for name, item in value.items()
+        ]
         return f"{{{inner}{f',{inner}'.join(members)}{outer}}}"
     if isinstance(value, list) and value:
         return f"[{inner}{f',{inner}'.join([_indent(item, inner) for item in value])}{outer}]"
     try:
-        text: str = _dumps(value)
+        return "".join(_encode(value, 0))
     except RecursionError:
         raise ValueError("nested too deeply for JSON") from None
-    return text
 
 
 def replace_text(value: Any, text: str, mark: str) -> Any:

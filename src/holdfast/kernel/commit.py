@@ -23,7 +23,6 @@ from holdfast.kernel.errors import (
     from_os_error,
 )
 from holdfast.kernel.rules import Decision
-from holdfast.kernel.state import is_proven
 from holdfast.kernel.stream_write import (
     StreamWrite,
     decided,
@@ -51,7 +50,6 @@ if TYPE_CHECKING:
 
     from holdfast.journal.interface import Effect, Receipt, Record, ViewRow
     from holdfast.kernel.lock import WorkspaceLock
-    from holdfast.kernel.rules import Rules
     from holdfast.kernel.stream_write import ViewReport
     from holdfast.kernel.writer import Writer
 
@@ -370,7 +368,7 @@ def decide(write: StreamWrite, *, has_lock: bool = True) -> bool:
     )
     if not decision.records and write.is_remembered:
         return False
-    drafts, write.new_state, is_attested = decided(
+    drafts, write.new_state, (kept, keeps_state) = decided(
         write.writer, write.rules, decision, write, write.id, write.actor, write.now
     )
     write.texts = write.rules.render(write.new_state)
@@ -387,19 +385,14 @@ def decide(write: StreamWrite, *, has_lock: bool = True) -> bool:
             after=write.after,
             fence=order.fence,
             grant=order.grant,
-            state=state_to_keep(write.rules, write.new_state, is_attested=is_attested),
-            keeps_state=is_attested,
+            state=kept,
+            keeps_state=keeps_state,
         )
     write.effects = effects_of(write, write.id, decision.effects)
     write.new_rows = []
     for path, archive in decision.moves:
         move_aside(write, path, archive)
     return True
-
-
-def state_to_keep(rules: Rules, state: Any, *, is_attested: bool) -> Any:
-    """The state for a snapshot; None where a reader would not believe it."""
-    return None if is_proven(rules) and not is_attested else state
 
 
 def move_aside(write: StreamWrite, path: str, archive: str) -> None:
@@ -464,7 +457,7 @@ def append_to_remembered(
         decision = rules.decide(known.state, order.command, now)
     except HoldfastError:
         return None  # perhaps only because the remembered state is old
-    drafts, state, is_attested = decided(writer, rules, decision, known, id, actor, now)
+    drafts, state, (kept, keeps_state) = decided(writer, rules, decision, known, id, actor, now)
     if not drafts or decision.effects or decision.moves or rules.render(state):
         return None
     append = Append(
@@ -473,8 +466,8 @@ def append_to_remembered(
         expected=known.version,
         after=known.hash,
         fence=order.fence,
-        state=state_to_keep(rules, state, is_attested=is_attested),
-        keeps_state=is_attested,
+        state=kept,
+        keeps_state=keeps_state,
     )
     try:
         (receipt,) = writer.workspace.journal.commit([append])

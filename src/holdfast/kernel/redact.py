@@ -164,7 +164,7 @@ class Redactor:
     def value(self, body: Any, serialised: str) -> Any:
         """The JSON value without secrets: itself, untouched, when there are none."""
         rules = self._suspects(serialised)
-        if not self._holds_exact(serialised):
+        if not self._spellings or not self._holds_exact(serialised):
             if not rules:
                 return body
             if len(self._rules) == len(RULES) and not _holds_secret(_flat(body), rules):

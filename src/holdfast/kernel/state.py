@@ -91,13 +91,11 @@ def attest(state: Any) -> dict[str, str]:
     return {"digest": digest(canonical_json.dumps(state).encode()).hex()}
 
 
-def is_attestation_due(subject: Rules, version: int, added: int, folded: int) -> bool:
-    """Whether a stream at `version` that grows by `added` gets a snapshot: at every 64th record, and
-    where a load had to fold more than twice as many."""
-    if not added or not is_proven(subject):
-        return False
+def is_attestation_due(version: int, added: int, folded: int) -> bool:
+    """Whether a stream of decisions at `version` that grows by `added` gets a snapshot: at every 64th
+    record, and where a load had to fold more than twice as many."""
     is_next = version // ATTEST_EVERY != (version + added) // ATTEST_EVERY
-    return is_next or folded >= 2 * ATTEST_EVERY
+    return added > 0 and (is_next or folded >= 2 * ATTEST_EVERY)
 
 
 def _is_attested(journal: Journal, stream: str, loaded: Loaded) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from holdfast.journal.interface import ATTESTED
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.digest import id_of, record_id
-from holdfast.kernel.state import attest, fold, is_attestation_due, load_folded
+from holdfast.kernel.state import attest, fold, is_attestation_due, is_proven, load_folded
 from holdfast.kernel.views import exchange
 
 TYPE_CHECKING = False
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
         path: str
         status: str
         reason: str
+
+    # The state that a reader would believe as a snapshot, None if it is none; and whether it must be kept.
+    Snapshot = tuple[Any, bool]
 
     class Known(Protocol):
         """What a decision is made on: the state, its version, and how many records were folded."""
@@ -147,18 +150,21 @@ def draft(
 
 def decided(
     writer: Writer, rules: Rules, decision: Decision, known: Known, id: str, actor: str, now: int
-) -> tuple[list[Draft], Any, bool]:
-    """The records of a decision, the state after them, and whether its digest is among them.
+) -> tuple[list[Draft], Any, Snapshot]:
+    """The records of a decision, the state after them, and what of it becomes a snapshot.
 
     A stream of decisions gets a record with the digest of its state from time to time: a reader
     believes no other snapshot of it."""
     drafts = draft(writer.redactor, id, decision.records, actor, now)
     state = fold(rules, known.state, drafts)
-    if decision.attests or is_attestation_due(rules, known.version, len(drafts), known.folded):
+    proven = is_proven(rules)
+    if decision.attests or (
+        proven and is_attestation_due(known.version, len(drafts), known.folded)
+    ):
         attested = [(ATTESTED, attest(state))]
         drafts += draft(writer.redactor, id, attested, actor, now, first=len(drafts))
-        return drafts, state, True
-    return drafts, state, False
+        return drafts, state, (state, True)
+    return drafts, state, (None if proven else state, False)
 
 
 def effects_of(write: StreamWrite, id: str, wishes: Sequence[Wish]) -> list[Effect]:
