@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 # Enough for the last line, unless it is very long.
 TAIL = 4096
+# The files that this process appended to last: what they were then, and their last line. One that is still the
+# same need not be read again.
+MOST_LEFT = 64
+_left: dict[str, tuple[tuple[int, int, int, int], Any]] = {}
 
 
 class LineFile:
@@ -30,6 +34,7 @@ class LineFile:
     def __init__(self, path: str, is_ours: Callable[[Any], bool]) -> None:
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         self._descriptor = os.open(path, flags, 0o666)
+        self._path = path
         self._is_ours = is_ours
 
     def __enter__(self) -> LineFile:
@@ -42,6 +47,9 @@ class LineFile:
 
     def last(self) -> Any:
         """The last whole line of its owner's; None when there is none."""
+        known = _left.get(self._path)
+        if known is not None and known[0] == self._stamp():
+            return known[1]
         size = os.fstat(self._descriptor).st_size
         length = TAIL
         while size:
@@ -61,13 +69,23 @@ class LineFile:
         return [value for value in map(self._value, pieces) if value is not None]
 
     def append(self, lines: Sequence[Any]) -> None:
-        text = harmless_json("".join(f"{_spell(line)}\n" for line in lines))
+        text = harmless_json("".join([f"{_spell(line)}\n" for line in lines]))
         # What a crash cut off stays a line of its own, which no reader takes for one of ours.
         write_all(self._descriptor, ("\n" + text if self._is_torn() else text).encode())
+        if len(_left) >= MOST_LEFT:
+            _left.clear()
+        _left[self._path] = (self._stamp(), lines[-1])
 
     def _is_torn(self) -> bool:
+        known = _left.get(self._path)
+        if known is not None and known[0] == self._stamp():
+            return False
         size = os.fstat(self._descriptor).st_size
         return bool(size) and os.pread(self._descriptor, 1, size - 1) != b"\n"
+
+    def _stamp(self) -> tuple[int, int, int, int]:
+        status = os.fstat(self._descriptor)
+        return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
     def _value(self, piece: bytes) -> Any:
         try:

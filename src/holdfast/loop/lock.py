@@ -179,6 +179,8 @@ def _put_back(aside: str, path: str) -> None:
 def _holder(descriptor: int) -> str:
     """The holder that wrote its name down, never removed it, and lives no more; empty without one."""
     text = os.pread(descriptor, HOLDER_BYTES, 0).decode("ascii", "replace")
+    if not text.strip():
+        return ""
     try:
         known = canonical_json.loads(text)
         process, since = int(known["pid"]), str(known["started"])

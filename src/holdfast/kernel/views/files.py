@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 LARGEST_VIEW = 16 * 1024 * 1024
 # How often a file is read again that another process keeps writing to.
 READS = 20
+_NO_NAMES = frozenset(("", ".", ".."))
 
 
 class Unreadable(Exception):
@@ -27,19 +28,13 @@ def target_of(workspace: Workspace, path: str) -> str:
     """The absolute place of a view; a name that leaves the workspace is refused."""
     parts = path.split("/")
     root = workspace.root
-    target = os.path.join(root, *parts)
-    if (
-        path.startswith("/")
-        or any(part in ("", ".", "..") for part in parts)
-        or "\0" in path
-        or _leads_outside(root, parts[:-1])
-    ):
+    if not _NO_NAMES.isdisjoint(parts) or "\0" in path or _leads_outside(root, parts[:-1]):
         raise NotAllowed(
             f"{path!r} leaves the workspace {root}.",
             hint="A view's name is a relative path inside the workspace, not through a link.",
             kind="outside_workspace",
         )
-    return target
+    return os.path.join(root, path)
 
 
 def _leads_outside(root: str, folders: list[str]) -> bool:
@@ -47,7 +42,11 @@ def _leads_outside(root: str, folders: list[str]) -> bool:
     place = root
     for folder in folders:
         place = f"{place}/{folder}"
-        if os.path.islink(place):
+        try:
+            mode = os.lstat(place).st_mode
+        except OSError:
+            return False  # nothing is there, nor below it
+        if stat.S_ISLNK(mode):
             inside = os.path.realpath(os.path.join(root, *folders))
             return not (inside == root or inside.startswith(root + os.sep))
     return False

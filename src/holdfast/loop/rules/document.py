@@ -129,44 +129,48 @@ def write(document: dict[str, Any], order: Order) -> str:
 
     def text_of(value: Any, place: str, margin: str) -> str:
         kind = type(value)
+        # The usual values by themselves: the encoder takes as long as all the rest.
         if kind is str:
             return spell(value)
+        if kind is int:
+            return repr(value)
+        if value is None:
+            return "null"
         if not value or kind not in (dict, list):
-            return canonical_json.dumps(value)
+            return _EMPTY.get(kind) or canonical_json.dumps(value)
         inner = margin + INDENT
         between = ",\n" + inner
         if kind is list:
-            # Most lists hold texts, such as the tasks that are done.
-            lines = [
-                spell(item)
-                if type(item) is str
-                else text_of(item, f"{place}/{position}", inner)
-                if order
-                else remembered(item, inner)
-                for position, item in enumerate(value)
-            ]
-            return f"[\n{inner}{between.join(lines)}\n{margin}]"
+            return f"[\n{inner}{between.join(lines_of(value, place, inner))}\n{margin}]"
         keys = _keys(value, order.get(place)) if order else _ranked(value)
-        lines = []
-        for key in keys:
-            item = value[key]
-            if type(item) is not str:
-                item = text_of(item, place + pointer([key]) if order else "", inner)
-            else:
-                item = spell(item)
-            lines.append(f"{spell(key)}: {item}")
+        lines = [
+            f"{spell(key)}: {text_of(value[key], place + pointer([key]) if order else '', inner)}"
+            for key in keys
+        ]
         return f"{{\n{inner}{between.join(lines)}\n{margin}}}"
 
-    def remembered(item: Any, inner: str) -> str:
-        key = (id(item), inner)
-        known = _written.get(key)
-        if known is None:
-            if len(_written) >= MOST_WRITTEN:
-                _written.clear()
-            known = _written[key] = (item, text_of(item, "", inner))
-        return known[1]
+    def lines_of(items: list[Any], place: str, inner: str) -> list[str]:
+        """Most lists hold texts, such as the tasks that are done, or objects that were written before."""
+        lines = []
+        for position, item in enumerate(items):
+            if type(item) is str:
+                lines.append(spell(item))
+            elif order:
+                lines.append(text_of(item, f"{place}/{position}", inner))
+            else:
+                known = _written.get((id(item), inner))
+                if known is None:
+                    known = (item, text_of(item, "", inner))
+                    if len(_written) >= MOST_WRITTEN:
+                        _written.clear()
+                    _written[id(item), inner] = known
+                lines.append(known[1])
+        return lines
 
     return harmless_json(text_of(document, "", "")) + "\n"
+
+
+_EMPTY: dict[type, str] = {dict: "{}", list: "[]"}
 
 
 def _keys(value: dict[str, Any], stored: list[str] | None) -> list[str]:
