@@ -15,18 +15,26 @@ from bench.harness import Contender, Plan, Row, repository, take_turns, timed_ro
 from bench.peer_dbos import Worker
 from bench.peer_langgraph import Saver
 from bench.subject import ACTOR, STREAM, Latest, bench_writer, body
-from holdfast.journal.sqlite import CHECKPOINT_PAGES
+from holdfast.journal.mark import SLOT, SLOTS
+from holdfast.journal.sqlite import CHECKPOINT_PAGES, SqliteJournal
+from holdfast.journal.sqlite_rows import MOST_RECENT
 from holdfast.kernel import canonical_json, clock
+from holdfast.kernel.digest import digest, new_id
+from holdfast.kernel.redact import Redactor
 
 FLOOR, OURS, SUSPECT = "append + fdatasync", "record", "suspect record"
 # What SQLite takes for the same bytes in one page, and nothing else.
 COMMIT = "one WAL commit of the same bytes"
+# The texts, hashes, rows and mark of a record in one function: nothing is decided, compared or remembered. It is
+# what Python takes at least for a record that is redacted and chained.
+WRITTEN_OUT = "a record written out in one function"
 LANGGRAPH, DBOS = "LangGraph SqliteSaver.put", "DBOS, a workflow of one step"
 
 
 def measure(plan: Plan) -> list[Row]:
     contenders: dict[str, Contender] = {FLOOR: _floor(plan.folder)}
     contenders[COMMIT] = _commit(plan.folder)
+    contenders[WRITTEN_OUT] = _written_out(plan.folder)
     contenders[OURS] = _ours(plan.folder, OURS, suspect=False)
     contenders[SUSPECT] = _ours(plan.folder, SUSPECT, suspect=True)
     missing: dict[str, str] = {}
@@ -53,7 +61,7 @@ def measure(plan: Plan) -> list[Row]:
     row.remark = (
         "LangGraph syncs every put too (WAL, synchronous=FULL); it redacts nothing, chains nothing, compares "
         "no version, and lets its log grow to 1,000 pages before it copies them back, ours to "
-        f"{CHECKPOINT_PAGES}"
+        f"{CHECKPOINT_PAGES}; {WRITTEN_OUT!r} says what is left of the bar for deciding, comparing and remembering"
     )
     second = timed_row(
         "the same, naming a task-007 and tokens",
@@ -100,6 +108,43 @@ def _commit(folder: str) -> Contender:
         connection.execute("INSERT INTO plain (body) VALUES (?)", (text,))
 
     return _timed(insert, (canonical_json.dumps(body(step)) for step in count()))
+
+
+def _written_out(folder: str) -> Contender:
+    journal = SqliteJournal(os.path.join(folder, "written-out.db"))
+    connection, redactor = journal.connection(), Redactor()
+    mark = os.open(os.path.join(folder, "written-out.mark"), os.O_WRONLY | os.O_CREAT, 0o600)
+    insert = f"INSERT INTO recent VALUES ({', '.join('?' * 15)})"
+    steps, previous = count(1), bytes(32)
+    connection.execute(
+        "INSERT INTO streams (name, version, hash, fence, seen_at, anchor_hash) VALUES (?, 0, ?, 0, '', ?)",
+        (STREAM, previous, previous),
+    )
+
+    def record(told: Any) -> None:
+        nonlocal previous
+        step, id, salt, at = next(steps), new_id(), os.urandom(16), clock.precise(clock.now())
+        text = canonical_json.dumps(told)
+        if redactor.value(told, text) is not told:
+            raise RuntimeError("nothing in it is a secret")
+        body_hash = digest(salt, text.encode())
+        header = canonical_json.dumps([id, STREAM, step, at, ACTOR, None, "stepped"]).encode()
+        previous = digest(previous, header, body_hash)
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute(
+            insert,
+            (
+                *(step, id, 1, step, previous, at, len(text), 0, at, ACTOR, None, "stepped"),
+                *(salt, text, body_hash),
+            ),
+        )
+        if step % MOST_RECENT == 0:
+            connection.execute("DELETE FROM recent")
+        connection.execute("COMMIT")
+        line = canonical_json.dumps([step, STREAM, step, id, "stepped", at, previous.hex()])
+        os.pwrite(mark, line.encode().ljust(SLOT), step % SLOTS * SLOT)
+
+    return _timed(record, (body(step) for step in count()))
 
 
 def _ours(folder: str, name: str, *, suspect: bool) -> Contender:

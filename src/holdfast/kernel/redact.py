@@ -96,6 +96,11 @@ RULES: tuple[Rule, ...] = (
         r"(?P<value>[^\s\"'`,;<>(){}\[\]]{8,})",
     ),
 )
+# Where the rules of each literal stand in the list.
+_PLACES: dict[str, list[int]] = {}
+for _place, (_, _literals, _) in enumerate(RULES):
+    for _literal in _literals:
+        _PLACES.setdefault(_literal, []).append(_place)
 SECRET_NAMES = (
     "SECRET",
     "TOKEN",
@@ -126,7 +131,7 @@ _TAILS = {
 # The rest, each behind a part of it that most texts lack: looking for one letter costs next to nothing.
 # A private key begins with dashes alone, which the look at the words before each dash finds.
 _PRIVATE_KEY = "-----begin"
-_RARE = "jqzxJKQZXGI"
+_RARE = "jqzxJKQZXGI9"
 _OTHERS = tuple(
     (
         next((one for one in _RARE if one in word), word),
@@ -200,11 +205,10 @@ class Redactor:
         own = self._rules[len(RULES) :]
         if not found:
             return own
-        suspects = [
-            (name, present, pattern)
-            for name, literals, pattern in RULES
-            if (present := tuple([each for each in literals if each in found]))
-        ]
+        suspects = []
+        for place in sorted({place for literal in found for place in _PLACES[literal]}):
+            name, literals, pattern = RULES[place]
+            suspects.append((name, tuple([each for each in literals if each in found]), pattern))
         return [*suspects, *own]
 
     def _apply(self, rule: Rule, text: str) -> str:
