@@ -1,4 +1,5 @@
-"""Numbered migrations: `NNNN_name.sql`, each in one transaction, never changed once released."""
+"""Numbered migrations: `NNNN_name.sql`, each in one transaction, never changed once released. A new file is
+made of all of them at once."""
 
 from __future__ import annotations
 
@@ -9,7 +10,45 @@ import apsw
 
 from holdfast.journal.sqlite_rows import BUSY_SECONDS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
+
+
+def make(path: str, target: int, application_id: int, rows: Mapping[str, str]) -> None:
+    """Write a new journal that holds nothing but these rows of `meta`, synced. `path` is not its place yet:
+    a journal that is moved there is whole, so no kill leaves half of one."""
+    remove_database(path)
+    connection = apsw.Connection(path)
+    try:
+        connection.execute("PRAGMA page_size = 8192").fetchall()
+        # Nothing is to be rolled back: who finds this file unfinished begins anew.
+        connection.execute("PRAGMA journal_mode = OFF").fetchall()
+        connection.execute("PRAGMA synchronous = FULL").fetchall()
+        connection.execute("BEGIN IMMEDIATE")
+        for name in sorted(os.listdir(FOLDER)):
+            if int(name.split("_")[0]) <= target:
+                with open(os.path.join(FOLDER, name), encoding="utf-8") as file:
+                    for _ in connection.execute(file.read()):
+                        pass
+        connection.executemany("INSERT INTO meta VALUES (?, ?)", rows.items())
+        connection.execute(f"PRAGMA application_id = {application_id}").fetchall()
+        connection.execute(f"PRAGMA user_version = {target}").fetchall()
+        connection.execute("COMMIT")
+        _switch_to_wal(connection)
+    finally:
+        connection.close()
+
+
+def remove_database(path: str) -> None:
+    """Remove a file and its logs. A log that stays would be replayed into the next file of that name."""
+    for suffix in ("", "-journal", "-wal", "-shm"):
+        try:
+            os.unlink(path + suffix)
+        except FileNotFoundError:
+            continue
 
 
 def migrate(connection: apsw.Connection, target: int, application_id: int) -> None:

@@ -54,7 +54,7 @@ from holdfast.kernel.errors import Conflict, HoldfastError, NotFound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from holdfast.journal.interface import (
@@ -127,6 +127,21 @@ def _loaded(found: Sequence[Any], fence: int, rows: Sequence[Any], recent: Seque
         "snapshot_version": start,
         "records": [record_of((*row[:2], stream, *row[2:])) for row in rows],
     }
+
+
+def make_journal(path: str, rows: Mapping[str, str]) -> None:
+    """Make a new journal with these rows of `meta`, and put it in its place in one step. Only one process at
+    a time may do so."""
+    from holdfast.journal.migrate import make, remove_database
+    from holdfast.kernel.crash import reached
+
+    unfinished = f"{path}.unfinished"
+    with translate_errors("making the journal", path):
+        make(unfinished, FORMAT, APPLICATION_ID, rows)
+    reached("before a new journal is placed")
+    remove_database(path)
+    os.rename(unfinished, path)
+    reached("after a new journal is placed")
 
 
 class SqliteJournal:

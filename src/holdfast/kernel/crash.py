@@ -4,6 +4,7 @@ Outside of tests nothing is registered, and to reach a point does nothing.
 
 | point | then |
 |---|---|
+| `before a journal is made`, `before a new journal is placed`, `after a new journal is placed` | the first command of a workspace; before them, the user's folder knows the number of the journal |
 | `before append`, `after append` | the records of a command, in the journal |
 | `before projection` | the records are durable, no view is written |
 | `before placing`, `after placing` | one view, its staged file put in its place |

@@ -21,7 +21,7 @@ from holdfast.kernel import canonical_json
 from holdfast.kernel.digest import digest, id_of, new_id
 from holdfast.kernel.errors import HoldfastError, NotAllowed, NotFound, from_os_error
 from holdfast.kernel.lock import WorkspaceLock
-from holdfast.kernel.plain_file import read_plain, write_aside, write_synced
+from holdfast.kernel.plain_file import read_plain, write_synced
 from holdfast.kernel.workspace import Workspace, user_folder
 
 TYPE_CHECKING = False
@@ -159,22 +159,41 @@ def is_foreign(workspace: Workspace) -> bool:
     except NotFound:
         return False  # empty: another process makes it at this moment
     try:
-        origin = journal.get(ORIGIN) or ""
-        if origin:
-            return not is_trusted(workspace, JOURNAL + origin)
-        return not _is_blank(journal) and not _was_set_up(workspace)
+        return _is_foreign_to(workspace, journal)
     finally:
         journal.close()
 
 
+def _is_foreign_to(workspace: Workspace, journal: SqliteJournal) -> bool:
+    origin = journal.get(ORIGIN) or ""
+    if origin:
+        return not is_trusted(workspace, JOURNAL + origin)
+    return not _is_blank(journal) and not _was_set_up(workspace)
+
+
 def refuse_foreign(workspace: Workspace) -> None:
     if is_foreign(workspace):
-        raise NotAllowed(
-            f"{workspace.journal_path} was made elsewhere, or the project was moved since.",
-            hint="If it is yours: holdfast trust. If it came with an archive, remove it. "
-            "Nothing of it was used.",
-            kind="foreign_journal",
-        )
+        raise _foreign(workspace)
+
+
+def _foreign(workspace: Workspace) -> NotAllowed:
+    return NotAllowed(
+        f"{workspace.journal_path} was made elsewhere, or the project was moved since.",
+        hint="If it is yours: holdfast trust. If it came with an archive, remove it. "
+        "Nothing of it was used.",
+        kind="foreign_journal",
+    )
+
+
+def adopt_blank(workspace: Workspace, journal: SqliteJournal) -> None:
+    """Keep the number of a journal in the tree of a project that was just opened. What was looked at before
+    may have been another file: this one is looked at again, unless its number is known."""
+    origin = journal.get(ORIGIN) or ""
+    if origin and is_trusted(workspace, JOURNAL + origin):
+        return
+    if _is_foreign_to(workspace, journal):
+        raise _foreign(workspace)
+    adopt(workspace, journal)
 
 
 def adopt(workspace: Workspace, journal: SqliteJournal) -> None:
@@ -184,13 +203,27 @@ def adopt(workspace: Workspace, journal: SqliteJournal) -> None:
     origin = journal.get(ORIGIN) or ""
     if origin and is_trusted(workspace, JOURNAL + origin):
         return
+    # A new number: another project may know the old one.
+    journal.put(ORIGIN, _new_origin(workspace))
+
+
+def _new_origin(workspace: Workspace) -> str:
+    """A number for a journal in the tree of a project, which the user's folder knows from now on."""
+    origin = new_id()
     try:
-        # A new number: another project may know the old one.
-        origin = new_id()
         trust(workspace, JOURNAL + origin, "")
-        journal.put(ORIGIN, origin)
     except OSError as error:
         raise from_os_error(error, f"keeping in {user_folder()} which journal is yours") from error
+    return origin
+
+
+def number_new_journal(workspace: Workspace) -> dict[str, str]:
+    """The rows by which a new journal will be this user's. The user's folder knows the number now: a kill
+    before the journal is made leaves a number without a journal, which lets nothing in."""
+    if workspace.home == workspace.tool_folder:
+        return {ORIGIN: _new_origin(workspace)}
+    number = _number_here(workspace) or _keep_new_number(workspace)
+    return {f"{ORIGIN}:{number}": "0"} if number else {}
 
 
 def remember_here(workspace: Workspace, what: str) -> None:
@@ -247,15 +280,25 @@ def notice_arrival(workspace: Workspace) -> None:
 def know_journal(workspace: Workspace, journal: Journal, *, until: int = 0) -> None:
     """Keep that a repository's journal is this user's, except for the records up to a number. Each home has
     a number of its own in it: a container and its host use one journal."""
-    number = _number_here(workspace)
-    if not number:
-        number = new_id()
-        try:
-            os.makedirs(os.path.join(user_folder(), MARKS), mode=0o700, exist_ok=True)
-            write_aside(_mark(workspace, JOURNAL), number.encode())
-        except OSError:
-            return  # a sandbox: the journal stays one that is not known
-    journal.put(f"{ORIGIN}:{number}", str(until))
+    number = _number_here(workspace) or _keep_new_number(workspace)
+    if number:
+        journal.put(f"{ORIGIN}:{number}", str(until))
+
+
+def _keep_new_number(workspace: Workspace) -> str:
+    """A number of this home for the journal in this place; empty in a sandbox, where the journal stays one
+    that is not known."""
+    folder = os.path.join(user_folder(), MARKS)
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        with WorkspaceLock(user_folder()):
+            number = _number_here(workspace)  # another process may have kept one meanwhile
+            if not number:
+                number = new_id()
+                write_synced(_mark(workspace, JOURNAL), number.encode())
+    except OSError:
+        return ""
+    return number
 
 
 def _number_here(workspace: Workspace) -> str:

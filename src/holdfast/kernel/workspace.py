@@ -139,7 +139,7 @@ class Workspace:
 
         is_in_tree = self.home == self.tool_folder
         if is_in_tree:
-            from holdfast.kernel.trust import adopt, refuse_foreign
+            from holdfast.kernel.trust import adopt_blank, refuse_foreign
 
             self.refuse_links()
             refuse_foreign(self)
@@ -149,18 +149,38 @@ class Workspace:
         elif not self.begins_journal:
             raise NotFound(f"There is no journal at {self.journal_path}.", kind="journal_gone")
         else:
-            from holdfast.kernel.filesystem import refuse_unsafe
-
-            os.makedirs(self.home, 0o700, exist_ok=True)
-            refuse_unsafe(self.home)
-            journal = SqliteJournal(self.journal_path)
-            if not is_in_tree:
-                from holdfast.kernel.trust import know_journal
-
-                know_journal(self, journal)
+            self._make_file()
+            journal = SqliteJournal(self.journal_path, is_new=False)
         if is_in_tree:
-            adopt(self, journal)
+            try:
+                adopt_blank(self, journal)
+            except BaseException:
+                journal.close()
+                raise
         return journal
+
+    def _make_file(self) -> None:
+        """Make the journal, with the number by which it is this user's. The number is in the user's folder
+        first, and the journal appears with it: no kill leaves a journal that its user does not know."""
+        from holdfast.journal.sqlite import make_journal
+        from holdfast.kernel.crash import reached
+        from holdfast.kernel.filesystem import refuse_unsafe
+        from holdfast.kernel.lock import PATIENCE_SECONDS, wait_for_lock
+        from holdfast.kernel.trust import number_new_journal
+
+        os.makedirs(self.home, 0o700, exist_ok=True)
+        refuse_unsafe(self.home)
+        # The folder itself: the caller may hold the workspace's lock.
+        folder = os.open(self.home, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            wait_for_lock(folder, self.patience if self.local else PATIENCE_SECONDS)
+            if not os.path.exists(self.journal_path):
+                rows = number_new_journal(self)
+                reached("before a journal is made")
+                make_journal(self.journal_path, rows)
+                os.fsync(folder)
+        finally:
+            os.close(folder)
 
     def on_server(self, url: str = "") -> PostgresJournal:
         """The journal on a server: the workspace's own, or the one at `url`."""
