@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -247,6 +248,40 @@ def test_a_terminal_names_the_task_in_progress_of_the_clients_session(
     said = holdfast("resume").out
     assert "of a terminal" in said
     assert f"What was seen is of session {TRANSCRIPT[:12]} of Claude Code." in said
+
+
+def test_a_clients_session_is_judged_alike_with_its_name_and_without(
+    conversation: Conversation, holdfast: Holdfast
+) -> None:
+    """The checkpoint of a terminal beside it counts for it, whoever asks."""
+    conversation.edit("a.txt", "one", "two")
+    conversation.leave()
+    Path("a.txt").write_text("two")
+    assert "UNKNOWN" in holdfast("show", TRANSCRIPT).out
+    holdfast("checkpoint", "--task", "Parser")
+    for change, verdict in (("two", "CLEAN"), ("three", "DRIFTED")):
+        Path("a.txt").write_text(change)
+        said = holdfast("resume").out
+        assert said.startswith(f"Holdfast: {verdict}"), said
+        for words in (
+            *(["resume", "--session", TRANSCRIPT], ["resume", "--session", TRANSCRIPT[:8]]),
+            *(["show", TRANSCRIPT], ["show", f"session:{TRANSCRIPT}"]),
+        ):
+            assert holdfast(*words).out.strip() == said.strip(), words
+
+
+def test_a_session_of_which_no_checkpoint_was_made_stays_unknown(
+    conversation: Conversation, holdfast: Holdfast
+) -> None:
+    conversation.edit("a.txt", "one", "two")
+    conversation.leave()
+    Path("a.txt").write_text("two")
+    holdfast("checkpoint", "--task", "Parser")
+    older = Path(conversation.path).with_name("older.jsonl")
+    older.write_text(Path(conversation.path).read_text().replace(TRANSCRIPT, "older"))
+    os.utime(older, (1, 1))
+    assert "UNKNOWN" in holdfast("show", "older").out
+    assert "CLEAN" in holdfast("show", TRANSCRIPT).out
 
 
 @pytest.mark.clause("CCC-22")

@@ -108,7 +108,22 @@ def _choose_named(
         state = None
     session = state["session"] if state else matching[0]["session"]
     found = next((one for one in matching if one["session"] == session), None)
+    if state is None:
+        state = _stated_beside(workspace, session, is_newest=discovered[0]["session"] == session)
     return {"state": state, "found": found}
+
+
+def _stated_beside(workspace: Workspace, session: str, *, is_newest: bool) -> SessionState | None:
+    """What a person or a program stated beside a client's session that has no record: the statement of which
+    it is the session that was seen, else the newest one here beside the newest session. `choose` joins
+    them in the same way where no session is named."""
+    known = sessions.here(workspace) if workspace.exists() else []
+    bare = [state for state in known if is_bare(state)]
+    for state in bare:
+        observed = state.get("observed")
+        if observed is not None and observed.get("session") == session:
+            return state
+    return bare[0] if is_newest and bare and bare[0] is known[0] else None
 
 
 def found_at(path: str) -> FoundSession:
