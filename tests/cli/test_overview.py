@@ -81,4 +81,4 @@ def test_what_is_set_up_already_is_not_recommended_again(
     assert "To do it: holdfast init --client codex\n" in holdfast("init").out
     holdfast("init", "--client", "codex")
     assert holdfast("init", "--json").envelope["next"] == []
-    assert "Nothing was changed. All of them are set up.\n" in holdfast("init").out
+    assert "Everything is in place already. Nothing was changed.\n" in holdfast("init").out

@@ -286,3 +286,36 @@ def test_very_large_settings(repository: Path, holdfast: Holdfast, keys: int) ->
     assert holdfast("init", "--client", "gemini").code == 0
     assert holdfast("uninstall").code == 0
     assert GEMINI.read_bytes() == before
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_the_second_run_says_that_everything_is_in_place(
+    client: str, repository: Path, holdfast: Holdfast
+) -> None:
+    first = holdfast("init", "--client", client, "--json").data
+    assert first["in_place"] is False
+    assert "installed" in {one["status"] for one in first["beside"]}
+    for words in ([], ["--dry-run"]):
+        again = holdfast("init", "--client", client, *words)
+        assert again.code == 0
+        assert "Everything is in place already. Nothing was changed." in again.out
+        assert "beside them" not in again.out
+        assert "To do it" not in again.out
+        data = holdfast("init", "--client", client, *words, "--json").data
+        assert data["in_place"] is True
+        assert {one["status"] for one in data["beside"]} == {"already"}
+    assert f"Set up in this project: {client}." in holdfast("init").out
+
+
+def test_the_second_run_names_only_what_it_mends(repository: Path, holdfast: Holdfast) -> None:
+    assert holdfast("init", "--client", "claude").code == 0
+    Path(".git/info/exclude").unlink()
+    shown = holdfast("init", "--client", "claude", "--dry-run")
+    assert "To do it: holdfast init --client claude" in shown.out
+    mended = holdfast("init", "--client", "claude")
+    assert "Everything is in place" not in mended.out
+    written = mended.out.partition("Written beside them:")[2]
+    assert ".git/info/exclude" in written
+    assert "workspaces.json" not in written
+    assert ".claude/settings.local.json" in Path(".git/info/exclude").read_text()
+    assert "Everything is in place" in holdfast("init", "--client", "claude").out

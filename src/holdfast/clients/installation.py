@@ -10,7 +10,7 @@ import importlib.util
 import os
 import shutil
 from collections.abc import Callable, Collection, Iterable
-from typing import Protocol, TypedDict
+from typing import Literal, Protocol, TypedDict
 
 from holdfast.clients import launcher
 from holdfast.clients.settings import files
@@ -18,7 +18,7 @@ from holdfast.clients.settings.files import Part, SettingsChange, Status
 from holdfast.clients.table import CLIENTS, NAMES, part, settings_home_of
 from holdfast.kernel import git_exclude
 from holdfast.kernel.errors import HoldfastError
-from holdfast.kernel.trust import WORKSPACES
+from holdfast.kernel.trust import WORKSPACES, listed_workspaces
 from holdfast.kernel.workspace import Workspace, user_folder, worktrees
 from holdfast.processes import relaunch
 from holdfast.processes.distribution import install_command
@@ -57,10 +57,20 @@ class Done(TypedDict):
 
 
 class BesideFile(TypedDict):
-    """A file or folder that `init` writes beside the settings."""
+    """A file or folder that `init` writes beside the settings. `status`: it is as `init` leaves it
+    (already), or is to be written."""
 
     path: str
     what: str
+    status: Literal["installed", "already"]
+
+
+class Setup(TypedDict):
+    """What `init` did. `in_place`: it had nothing to do, because everything was there."""
+
+    clients: list[Done]
+    beside: list[BesideFile]
+    in_place: bool
 
 
 class FoundClient(TypedDict):
@@ -129,6 +139,29 @@ def install(
     return done
 
 
+def set_up(
+    workspace: Workspace,
+    clients: Iterable[str],
+    server: list[str],
+    *,
+    dry_run: bool = False,
+) -> Setup:
+    """What `init` does: `install`, and which of its files were to be written."""
+    clients = list(clients)
+    planned = install(workspace, clients, server, dry_run=True)
+    is_new = any(file["status"] == "installed" for one in planned for file in one["files"])
+    beside = files_beside(workspace, is_new=is_new) if planned else []
+    done = planned if dry_run else install(workspace, clients, server)
+    files_done = [file["status"] for one in done for file in one["files"]]
+    return {
+        "clients": done,
+        "beside": beside,
+        "in_place": bool(done)
+        and all(status == "already" for status in files_done)
+        and all(one["status"] == "already" for one in beside),
+    }
+
+
 def uninstall(
     workspace: Workspace,
     clients: Iterable[str],
@@ -163,19 +196,37 @@ def uninstall(
     return done
 
 
-def files_beside(workspace: Workspace) -> list[BesideFile]:
-    """What `init` writes beside the settings of a client, all of it for this user alone."""
-    found: list[BesideFile] = [
-        {"path": launcher.folder_of_user(), "what": "the launcher that the hooks start"},
-        {"path": files.folder_of(workspace), "what": "what the settings were, for `uninstall`"},
-        {
-            "path": os.path.join(user_folder(), WORKSPACES),
-            "what": "the list of your workspaces, for `serve`",
-        },
-    ]
+def files_beside(workspace: Workspace, *, is_new: bool) -> list[BesideFile]:
+    """What `init` writes beside the settings of a client, all of it for this user alone. `is_new`: it writes
+    settings, too."""
+    found: list[BesideFile] = []
+
+    def add(path: str, what: str, *, is_there: bool) -> None:
+        found.append({"path": path, "what": what, "status": "already" if is_there else "installed"})
+
+    add(
+        launcher.folder_of_user(),
+        "the launcher that the hooks start",
+        is_there=not launcher.problem(),
+    )
+    kept = files.folder_of(workspace)
+    add(
+        kept,
+        "what the settings were, for `uninstall`",
+        is_there=not is_new and os.path.isdir(kept),
+    )
+    add(
+        os.path.join(user_folder(), WORKSPACES),
+        "the list of your workspaces, for `serve`",
+        is_there=not {*worktrees(workspace)}.isdisjoint(listed_workspaces()),
+    )
     if workspace.git_dir:
-        what = "lines that hide the new settings from git: they name paths of this machine"
-        found.append({"path": git_exclude.exclude_file(workspace), "what": what})
+        add(
+            git_exclude.exclude_file(workspace),
+            "lines that hide the new settings from git: they name paths of this machine",
+            is_there=not is_new
+            and git_exclude.has_settings_hidden(workspace, _made_in_worktrees(workspace)),
+        )
     return found
 
 
@@ -197,18 +248,22 @@ def _settings_with_ours(workspace: Workspace) -> list[str]:
 
 def hide_from_git(workspace: Workspace) -> list[str]:
     """Let git not see the settings that `init` made in any worktree; what a person has to know."""
+    try:
+        git_exclude.hide_settings(workspace, _made_in_worktrees(workspace))
+    except HoldfastError as error:
+        return [f"Git sees the settings, which name paths of this machine: {error.message}"]
+    return []
+
+
+def _made_in_worktrees(workspace: Workspace) -> set[str]:
+    """The settings that `init` made, each as seen from the top of its worktree."""
     roots = [os.path.realpath(root) for root in worktrees(workspace)]
-    made = {
+    return {
         os.path.relpath(path, root)
         for path in made_settings(workspace)
         for root in roots
         if path.startswith(root + os.sep)
     }
-    try:
-        git_exclude.hide_settings(workspace, made)
-    except HoldfastError as error:
-        return [f"Git sees the settings, which name paths of this machine: {error.message}"]
-    return []
 
 
 def _show_to_git(workspace: Workspace) -> list[str]:

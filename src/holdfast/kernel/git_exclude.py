@@ -62,6 +62,15 @@ def hide_settings(workspace: Workspace, paths: Iterable[str]) -> None:
             lines["init"] = wanted
 
 
+def has_settings_hidden(workspace: Workspace, paths: Iterable[str]) -> bool:
+    """Whether `hide_settings` would change nothing."""
+    try:
+        lines, _, _ = _parse(_read(exclude_file(workspace)))
+    except OSError:
+        return False
+    return lines["init"] == {_pattern(path) for path in paths}
+
+
 def hide_new(workspace: Workspace, paths: Iterable[str]) -> None:
     """Hide those of these files and folders that do not exist yet, for the library. What exists is the
     project's own. Where the lines cannot be written, as in a sandbox, git sees the files."""

@@ -10,13 +10,8 @@ import click
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ProgressLine, one_line, safe, style, table
-from holdfast.clients.condition import conditions, hook_runs
-from holdfast.clients.installation import (
-    detect,
-    files_beside,
-    install,
-    server,
-)
+from holdfast.clients.condition import clients_with_ours, conditions, hook_runs
+from holdfast.clients.installation import detect, server, set_up
 from holdfast.clients.table import NAMES
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.maintenance import registry
@@ -24,7 +19,7 @@ from holdfast.maintenance.remains import remove_everything, remove_from_clients
 from holdfast.maintenance.trust import gather, grant, value_text, withdraw
 
 if TYPE_CHECKING:
-    from holdfast.clients.installation import BesideFile, Done, FoundClient
+    from holdfast.clients.installation import FoundClient, Setup
     from holdfast.maintenance.remains import Remain
     from holdfast.maintenance.trust import TrustReport
 
@@ -69,23 +64,23 @@ def init_command(call: Call, clients: tuple[str, ...], dry_run: bool) -> Reply:
     wanted = list(dict.fromkeys(clients)) or [one["client"] for one in found if one["because"]]
     only_shown = dry_run or not clients
     with ProgressLine("Setting up", is_shown=not call.as_json):
-        done = install(call.workspace, wanted, server(), dry_run=only_shown)
+        setup = set_up(call.workspace, wanted, server(), dry_run=only_shown)
+    done = setup["clients"]
     if not only_shown:
         _remember(call)
-    beside = files_beside(call.workspace) if done else []
-    missing = [f"--client {one['client']}" for one in done if one["status"] != "already"]
-    to_do = " ".join(["holdfast init", *missing]) if missing else ""
-    lines = list(_init_lines(done, beside, only_shown, to_do))
+    missing = [one for one in done if one["status"] != "already"]
+    named = [f"--client {one['client']}" for one in missing or done]
+    to_do = " ".join(["holdfast init", *named]) if done and not setup["in_place"] else ""
+    lines = list(_init_lines(setup, only_shown, to_do))
     following = ["holdfast doctor"]
     if not clients:
-        lines = [*_detected_lines(wanted, found), *_broken_lines(call), *lines]
+        lines = [*_detected_lines(call, wanted, found), *_broken_lines(call), *lines]
         # The lines have it already.
         following = [to_do] if to_do and call.as_json else []
     data = {
-        "clients": done,
+        **setup,
         "detected": found,
         "dry_run": only_shown,
-        "beside": beside,
         "hooks": hook_runs(call.workspace, server()),
     }
     return Reply(data, lines, next=following)
@@ -99,7 +94,12 @@ def _remember(call: Call) -> None:
         warn(f"`holdfast serve` will not find this workspace by itself: {error}")
 
 
-def _detected_lines(wanted: list[str], found: list[FoundClient]) -> Iterator[str]:
+def _detected_lines(call: Call, wanted: list[str], found: list[FoundClient]) -> Iterator[str]:
+    ours = clients_with_ours(call.workspace, server()) if not wanted else []
+    if ours:
+        yield f"Set up in this project: {', '.join(ours)}."
+        yield "To set up another client: holdfast init --client NAME"
+        return
     if not wanted:
         yield f"None of {', '.join(NAMES)} was found here."
         yield "To name one: holdfast init --client claude"
@@ -122,23 +122,23 @@ def _broken_lines(call: Call) -> Iterator[str]:
             yield f"  {run['fix']}"
 
 
-def _init_lines(
-    done: list[Done], beside: list[BesideFile], only_shown: bool, to_do: str
-) -> Iterator[str]:
+def _init_lines(setup: Setup, only_shown: bool, to_do: str) -> Iterator[str]:
     words = WOULD if only_shown else INIT_SAID
-    for one in done:
+    for one in setup["clients"]:
         for file in one["files"]:
             yield f"{words[file['status']]}: {one['client']} in {safe(file['path'])}"
         for note in one["notes"]:
             yield style(f"  {safe(note)}", "yellow")
+    beside = [one for one in setup["beside"] if one["status"] != "already"]
     if beside:
         yield "Would write beside them:" if only_shown else "Written beside them:"
         rows = [[safe(one["path"]), style(one["what"], dim=True)] for one in beside]
         yield from table(rows, indent="  ")
-    if only_shown and done:
+    if setup["in_place"]:
+        yield "Everything is in place already. Nothing was changed."
+    elif only_shown and setup["clients"]:
         yield ""
-        what = f"To do it: {to_do}" if to_do else "All of them are set up."
-        yield f"Nothing was changed. {what}"
+        yield f"Nothing was changed. To do it: {to_do}"
 
 
 @click.command()
