@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -82,6 +83,42 @@ def test_history_of_one_stream_and_of_one_kind(holdfast: Holdfast) -> None:
     assert "here" in holdfast("history", "note:*").out
     told = holdfast("history", "--kind", "checkpoint").out
     assert told == "No such records. There are: noted.\n"
+
+
+def test_a_session_is_found_by_the_name_that_status_prints(holdfast: Holdfast) -> None:
+    holdfast("checkpoint", "--task", "Parser")
+    (name,) = re.findall(r"session:\w+", holdfast("status").out)
+    (stream,) = {record["stream"] for record in holdfast("history", "--json").data["records"]}
+    assert stream != name
+    assert holdfast("history", name).out == holdfast("history", stream).out != "No such records.\n"
+    assert holdfast("show", name).out == holdfast("show", stream).out
+    assert "# Session Progress" in holdfast("show", name).out
+    assert holdfast("history", "session:zzz").out == "No such records.\n"
+    assert holdfast("show", "session:zzz").code == 3
+
+
+def test_a_reason_that_was_not_stated_is_not_in_the_text_for_the_next_session(
+    holdfast: Holdfast,
+) -> None:
+    holdfast(
+        "checkpoint", "--decision", "small", "--decision", "SQLite: one file", "--blocker", "CI"
+    )
+    said = holdfast("resume").out
+    assert "- Decision: small\n" in said
+    assert "- Decision: SQLite: one file\n" in said
+    assert "- Blocker: CI\n" in said
+    assert "not given" not in said
+
+
+def test_hints_do_not_lead_in_a_circle(
+    holdfast: Holdfast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "--show" not in holdfast("trust").err
+    assert "resume --list" not in holdfast("edits").err
+    (tmp_path / "no project").mkdir()
+    monkeypatch.chdir(tmp_path / "no project")
+    assert "resume --list" not in holdfast("resume").err
+    assert "resume --list" not in holdfast("edits").err
 
 
 def test_history_is_stable_when_piped(holdfast: Holdfast) -> None:

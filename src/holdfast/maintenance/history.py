@@ -141,13 +141,25 @@ def history(workspace: Workspace, request: HistoryRequest) -> list[RecordInWords
         return []
     journal = workspace.journal
     records = journal.latest(
-        stream=request.get("stream", ""),
+        stream=_whole_name(journal, request.get("stream", "")),
         kind=request.get("kind", ""),
         before=request.get("before"),
         limit=limit,
     )
     texts = describe_all(journal, records)
     return [{**record, "text": texts[record["id"]]} for record in records]
+
+
+def _whole_name(journal: Journal, stream: str) -> str:
+    """The name of a session's stream by a unique beginning of it, as `status` prints it; any other as it is."""
+    if (
+        not stream.startswith("session:")
+        or stream == "session:"
+        or journal.head(stream) is not None
+    ):
+        return stream
+    found = journal.heads(stream) if "*" not in stream else []
+    return found[0]["stream"] if len(found) == 1 else stream
 
 
 def show(workspace: Workspace, what: str, *, now: int) -> StreamShown | RecordShown | SessionShown:
@@ -157,6 +169,7 @@ def show(workspace: Workspace, what: str, *, now: int) -> StreamShown | RecordSh
         journal = require_journal(workspace)
         if ":" not in what:
             return {"record": find_record(journal, what)}
+        what = _whole_name(journal, what)
         head = journal.head(what)
         if head is None:
             raise NotFound(f"There is no stream {what}.", hint="`holdfast status` lists them.")

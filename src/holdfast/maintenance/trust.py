@@ -83,7 +83,8 @@ def grant(workspace: Workspace, *, now: int) -> TrustReport:
     if not report["settings"]:
         raise NotFound(
             "The settings of this repository name nothing that needs your trust.",
-            hint="`holdfast trust --show` says what does.",
+            hint="Nothing is to be done. A setting that names a command, an address, a path or a key "
+            "needs it, and a journal that came with the project.",
         )
     if report["trusted"]:
         return report

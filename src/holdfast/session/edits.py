@@ -261,10 +261,12 @@ def _choose(
         if wanted or any(event.kind == "edit" for event in events):
             return found, events
     what = f"There is no transcript of a session {wanted} here." if wanted else ""
-    raise NotFound(
-        what or f"No session of {titles()} edited files here.",
-        hint="`holdfast resume --list` shows the sessions of this folder.",
+    hint = (
+        "`holdfast resume --list` shows the sessions of this folder."
+        if here
+        else "No session worked in this folder. `holdfast edits --transcript FILE` reads one of elsewhere."
     )
+    raise NotFound(what or f"No session of {titles()} edited files here.", hint=hint)
 
 
 def _read(found: FoundSession) -> list[SessionEvent]:

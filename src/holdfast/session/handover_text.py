@@ -11,7 +11,7 @@ from holdfast.session.rules.handover import (
     calls_since_stated,
     edits_since_stated,
 )
-from holdfast.session.rules.model import UNKNOWN_ISSUE, empty_progress
+from holdfast.session.rules.model import NOT_GIVEN, UNKNOWN_ISSUE, empty_progress
 from holdfast.session.rules.progress import claim_line, one_line
 from holdfast.session.rules.prompt import (
     CONTINUE,
@@ -187,14 +187,17 @@ def _stated_lines(
         status = f" ({then}{progress['status']})" if progress["status"] else ""
         yield f"Current task: {progress['current']}{status}"
     for blocker in progress["blockers"]:
-        yield f"Blocker: {blocker['blocker']} (unblocked by: {blocker['until']})"
+        is_given = blocker["until"] != NOT_GIVEN
+        until = f" (unblocked by: {blocker['until']})" if is_given else ""
+        yield f"Blocker: {blocker['blocker']}{until}"
     stated = state.get("stated")
     by = f", by {stated['by']}" if stated and stated["by"] else ""
     for claim in last["claims"] if last else []:
         then = "failed since, was " if _fails_now(claim, failing) else ""
         yield f"Claim: {then}{claim_line(claim)}{by}"
     for made in reversed(progress["decisions"]):
-        yield f"Decision: {made['decision']}: {made['rationale']}"
+        why = f": {made['rationale']}" if made["rationale"] != NOT_GIVEN else ""
+        yield f"Decision: {made['decision']}{why}"
     yield from (f"Remaining: {task}" for task in progress["remaining"])
     yield from (f"Completed: {task}" for task in progress["completed"][: -MOST_COMPLETED - 1 : -1])
     yield from (line for line in progress["extra"].split("\n") if line.strip())

@@ -36,9 +36,15 @@ def resume_without_workspace(folder: str, request: ResumeRequest, *, now: int) -
     candidates = [one for one in sessions_in(folder) if one["session"] != own_id()]
     matching = [one for one in candidates if one["session"].startswith(wanted)]
     if not matching:
+        hint = (
+            f"`holdfast resume --list` shows the sessions of {titles('and')} in this folder."
+            if candidates
+            else f"No session of {titles()} was found in this folder. "
+            "`holdfast resume --transcript FILE` reads one of elsewhere."
+        )
         raise NotFound(
             f"There is nothing to resume here{f': no session {wanted}' if wanted else ''}.",
-            hint=f"`holdfast resume --list` shows the sessions of {titles('and')} in this folder.",
+            hint=hint,
         )
     return resume_transcript(matching[0], request, now)
 

@@ -61,7 +61,8 @@ LOOKED_FOR_KINDS = 500
 def history_command(call: Call, stream: str, limit: int, kind: str, before: int | None) -> Reply:
     """Show what happened, newest first.
 
-    STREAM limits it to one stream, such as note:default, or to several: 'note:*'.
+    STREAM limits it to one stream, such as note:default, or to several: 'note:*'. A unique beginning of a
+    session's name is enough.
     """
     records = history(
         call.workspace, {"stream": stream, "kind": kind, "before": before, "limit": limit}
@@ -125,7 +126,7 @@ def show_command(call: Call, what: str) -> Reply:
     if "state" not in shown:
         record = shown["record"]
         return Reply({**shown}, _show_lines(call.workspace.journal, record, call.now), pages=True)
-    lines = safe(picture(what, shown["state"])).split("\n")
+    lines = safe(picture(shown["stream"]["stream"], shown["state"])).split("\n")
     return Reply({**shown}, lines, pages=True)
 
 

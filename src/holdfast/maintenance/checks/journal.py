@@ -133,7 +133,8 @@ def _check_chains(workspace: Workspace) -> Check:
             why="Another program changed the file, or the disk did.",
             fix="Compare with a copy: holdfast backup FILE --restore --dry-run",
         )
-    return accept("chains", f"{sum(found['records'] for found in findings)} records, hashes right")
+    count = sum(found["records"] for found in findings)
+    return accept("chains", f"{plural(count, 'record')}, hashes right")
 
 
 def check_writable(workspace: Workspace) -> Check:

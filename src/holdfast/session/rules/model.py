@@ -125,6 +125,8 @@ if TYPE_CHECKING:
 PROGRESS_FILE = ".ccc-progress.md"
 STATE_FILE = ".ccc-state.json"
 UNKNOWN_ISSUE = "unknown issue"
+# What the protocol's file has for a reason that was not stated.
+NOT_GIVEN = "not given"
 LONGEST_ISSUE = 160
 ISSUE_SIGNS = "-_./#:@+"
 DEFAULT_MODE = "checkpoint"

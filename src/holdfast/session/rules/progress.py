@@ -5,7 +5,13 @@ from __future__ import annotations
 from holdfast.kernel import clock
 from holdfast.kernel.rules import Unparsable
 from holdfast.kernel.text import harmless
-from holdfast.session.rules.model import DEFAULT_MODE, UNKNOWN_ISSUE, empty_progress, is_issue_name
+from holdfast.session.rules.model import (
+    DEFAULT_MODE,
+    NOT_GIVEN,
+    UNKNOWN_ISSUE,
+    empty_progress,
+    is_issue_name,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -184,7 +190,7 @@ def decision_of(text: str) -> StatedDecision:
     decision, _, rationale = text.strip().removesuffix(":").partition(": ")
     return {
         "decision": decision.strip() or "unnamed",
-        "rationale": rationale.strip() or "not given",
+        "rationale": rationale.strip() or NOT_GIVEN,
     }
 
 
@@ -192,7 +198,7 @@ def blocker_of(text: str) -> Blocker:
     blocker, found, until = text.partition(" (unblocked by: ")
     return {
         "blocker": blocker.strip() or "unnamed",
-        "until": (until.removesuffix(")").strip() if found else "") or "not given",
+        "until": (until.removesuffix(")").strip() if found else "") or NOT_GIVEN,
     }
 
 

@@ -11,7 +11,7 @@ from holdfast.kernel.errors import Conflict, Usage
 from holdfast.kernel.rules import Decision, Unparsable
 from holdfast.session.rules import progress as progress_file
 from holdfast.session.rules.handover import progress_of
-from holdfast.session.rules.model import PROGRESS_FILE, empty_progress
+from holdfast.session.rules.model import NOT_GIVEN, PROGRESS_FILE, empty_progress
 from holdfast.session.rules.progress import blocker_of, decision_of, one_line
 from holdfast.session.rules.prompt import (
     compose,
@@ -281,7 +281,7 @@ def _decision(one: Any) -> Made:
         return decision_of(one_line(one))
     return {
         "decision": one_line(str(one["decision"])),
-        "rationale": one_line(str(one.get("rationale") or "not given")),
+        "rationale": one_line(str(one.get("rationale") or NOT_GIVEN)),
     }
 
 
@@ -290,7 +290,7 @@ def _blocker(one: Any) -> Blocker:
         return blocker_of(one_line(one))
     return {
         "blocker": one_line(str(one["blocker"])),
-        "until": one_line(str(one.get("until") or "not given")),
+        "until": one_line(str(one.get("until") or NOT_GIVEN)),
     }
 
 
