@@ -12,7 +12,7 @@ from holdfast.journal.sqlite_rows import BUSY_SECONDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
 
@@ -42,9 +42,12 @@ def make(path: str, target: int, application_id: int, rows: Mapping[str, str]) -
         connection.close()
 
 
-def remove_database(path: str) -> None:
+LOGS = ("-journal", "-wal", "-shm")
+
+
+def remove_database(path: str, parts: Sequence[str] = ("", *LOGS)) -> None:
     """Remove a file and its logs. A log that stays would be replayed into the next file of that name."""
-    for suffix in ("", "-journal", "-wal", "-shm"):
+    for suffix in parts:
         try:
             os.unlink(path + suffix)
         except FileNotFoundError:

@@ -130,18 +130,11 @@ def _loaded(found: Sequence[Any], fence: int, rows: Sequence[Any], recent: Seque
 
 
 def make_journal(path: str, rows: Mapping[str, str]) -> None:
-    """Make a new journal with these rows of `meta`, and put it in its place in one step. Only one process at
-    a time may do so."""
-    from holdfast.journal.migrate import make, remove_database
-    from holdfast.kernel.crash import reached
+    """Make a new journal with these rows of `meta`, whole and synced. Only one process at a time may do so."""
+    from holdfast.journal.migrate import make
 
-    unfinished = f"{path}.unfinished"
     with translate_errors("making the journal", path):
-        make(unfinished, FORMAT, APPLICATION_ID, rows)
-    reached("before a new journal is placed")
-    remove_database(path)
-    os.rename(unfinished, path)
-    reached("after a new journal is placed")
+        make(path, FORMAT, APPLICATION_ID, rows)
 
 
 class SqliteJournal:

@@ -162,23 +162,36 @@ class Workspace:
     def _make_file(self) -> None:
         """Make the journal, with the number by which it is this user's. The number is in the user's folder
         first, and the journal appears with it: no kill leaves a journal that its user does not know."""
+        from holdfast.journal.migrate import LOGS, remove_database
         from holdfast.journal.sqlite import make_journal
         from holdfast.kernel.crash import reached
         from holdfast.kernel.filesystem import refuse_unsafe
         from holdfast.kernel.lock import PATIENCE_SECONDS, wait_for_lock
         from holdfast.kernel.trust import number_new_journal
+        from holdfast.kernel.views.exchange import place_new
 
+        path, unfinished = self.journal_path, f"{self.journal_path}.unfinished"
         os.makedirs(self.home, 0o700, exist_ok=True)
         refuse_unsafe(self.home)
         # The folder itself: the caller may hold the workspace's lock.
         folder = os.open(self.home, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             wait_for_lock(folder, self.patience if self.local else PATIENCE_SECONDS)
-            if not os.path.exists(self.journal_path):
-                rows = number_new_journal(self)
-                reached("before a journal is made")
-                make_journal(self.journal_path, rows)
-                os.fsync(folder)
+            if os.path.exists(path):
+                return
+            rows = number_new_journal(self)
+            reached("before a journal is made")
+            make_journal(unfinished, rows)
+            reached("before a new journal is placed")
+            if not os.path.lexists(path):
+                remove_database(path, LOGS)
+            try:
+                place_new(unfinished, path)
+            except FileExistsError:
+                # One that a person restored meanwhile, or a stranger's: it stays, and is looked at.
+                remove_database(unfinished)
+            reached("after a new journal is placed")
+            os.fsync(folder)
         finally:
             os.close(folder)
 
