@@ -61,6 +61,16 @@ def test_a_checkpoint_says_what_was_done(holdfast: Holdfast) -> None:
     ]
 
 
+def test_a_checkpoint_that_only_states_the_next_action_says_it(holdfast: Holdfast) -> None:
+    holdfast("checkpoint", "--next", "run the tests")
+    holdfast("checkpoint", "--next", "run the tests")
+    holdfast("checkpoint", "--auto", "--next", "something else")
+    records = holdfast("history", "session:*", "--json").data["records"]
+    texts = [record["text"] for record in records if record["kind"] == "captured"]
+    assert texts[-1] == "next: run the tests"
+    assert not [text for text in texts[:-1] if "next:" in text]
+
+
 def test_history_has_one_line_a_record_at_80_columns(holdfast: Holdfast) -> None:
     holdfast("checkpoint", "--task", "Renderer", "--status", "half done")
     holdfast("checkpoint", "--done", "Renderer", "--task", "A very long name of a task " * 5)

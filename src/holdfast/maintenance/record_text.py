@@ -12,6 +12,7 @@ from holdfast.kernel.text import one_line
 from holdfast.loop.history import line
 from holdfast.rfc.rules.model import heading_of
 from holdfast.session.rules.progress import NO_STATUS
+from holdfast.session.rules.prompt import CONTINUE, next_action_of
 from holdfast.streams import rules_of
 
 if TYPE_CHECKING:
@@ -74,7 +75,9 @@ def describe(record: Record, before: SessionState | None = None) -> str:
         return "erased"
     if record["kind"] == "captured" and before is not None:
         try:
-            changed = _changes_between(before["progress"], record["body"]["set"])
+            body = record["body"]
+            changed = _changes_between(before["progress"], body["set"])
+            changed = changed or _new_next_action(before["progress"], body)
         except (KeyError, TypeError, AttributeError):
             changed = ""  # what another version wrote
         if changed:
@@ -141,6 +144,14 @@ def _changes_between(before: Progress, changed: dict[str, Any]) -> str:
     if not parts and changed.get("remaining"):
         parts.append(f"left: {', '.join(changed['remaining'])}")
     return " · ".join(parts)
+
+
+def _new_next_action(before: Progress, body: dict[str, Any]) -> str:
+    """The next action that a person or an agent stated, where it is another one. Checkpoints that are made
+    by themselves name one at every turn."""
+    action = next_action_of(body["set"].get("prompt") or "")
+    is_new = action not in ("", CONTINUE, next_action_of(before["prompt"]))
+    return f"next: {action}" if is_new and body["profile"] != "automated" else ""
 
 
 def tone_of(record: Record) -> str:
