@@ -65,11 +65,10 @@ print(json.dumps({"waits": waits}))
 LINES, LINE = 1_500, 1_000
 # What no launcher in bash can do without: the mark read, a look for the files that could want Python, and the time
 # of the event. It decides nothing about the command.
-ALONE = """{{ IFS= read -r root && IFS= read -r home && IFS= read -r state && IFS= read -r flags; }} \\
-  <{marks}/codex.$PPID || exit 1
-[ "$PWD" = "$root" ] && [ -f "$home/quiet" ] && ! [ -e "$home/latch" -o -e "$home/forward" -o -d "$home/alerts" -o \\
-  -d "$root/.autopilot" -o -d "$root/.holdfast/lives" ] || exit 1
-true >"$root/.holdfast/seen/codex.bench"
+ALONE = """IFS= read -r line <{marks}/codex.$PPID && [ "$line" = "usual $PWD" ] || exit 1
+[ -f .git/holdfast/quiet ] && ! [ -e .git/holdfast/latch -o -e .git/holdfast/forward -o -d .git/holdfast/alerts -o \\
+  -d .autopilot -o -d .holdfast/lives ] || exit 1
+true >.holdfast/seen/codex.bench
 exit 0
 """
 BASH_ALONE = "bash, the mark and the tests alone"

@@ -417,7 +417,8 @@ def test_a_persons_command_reaches_python_and_is_denied(
 
 
 # A shell, and the version of bash that it is taken for: dash with one is a bash that knows no `read -N`.
-SHELLS = [("/bin/sh", ""), ("/bin/bash", ""), ("/bin/sh", "3.2.57(1)-release")]
+OLD, NEW = "3.2.57(1)-release", "5.2.15(1)-release"
+SHELLS = [("/bin/sh", ""), ("/bin/bash", ""), ("/bin/sh", OLD), ("/bin/sh", NEW)]
 
 
 @pytest.mark.parametrize(("shell", "version"), SHELLS)
@@ -435,6 +436,14 @@ def test_a_long_payload_is_read_to_its_end_by_each_shell(
         told["tool_input"] = {"command": text + line}
         answer = hooks("claude", "PreToolUse", shell=shell, **told)
         assert "Only a person may run" in denied("claude", answer), line
+
+
+@pytest.mark.parametrize("shell", ["/bin/sh", "/bin/bash"])
+@pytest.mark.parametrize("tool", ["AskUserQuestion", "ask_user", "request_user_input"])
+def test_a_question_for_a_person_reaches_python(hooks: Hooks, shell: str, tool: str) -> None:
+    begin(hooks, "claude")
+    hooks("claude", "PreToolUse", shell=shell, tool_name=tool, tool_input={})
+    assert hooks.starts() == ["claude PreToolUse"]
 
 
 @pytest.mark.parametrize("shell", ["/bin/sh", "/bin/bash"])
@@ -458,7 +467,9 @@ def test_a_project_that_is_called_holdfast_costs_no_python(hooks: Hooks) -> None
         "tool_name": "Bash",
         "tool_input": {"command": "cd ~/holdfast && make release"},
     }
-    hooks("claude", "PreToolUse", transcript_path="/home/a/holdfast/x.jsonl", **MAKE)
+    for shell in ("/bin/sh", "/bin/bash"):
+        path = "/home/a/holdfast/x.jsonl"
+        hooks("claude", "PreToolUse", shell=shell, transcript_path=path, **MAKE)
     assert hooks.starts() == []
     assert hooks("claude", "PreToolUse", **told) == {}, "Python looks, and lets it run"
 
@@ -529,21 +540,33 @@ def test_a_forged_mark_frees_no_agent(
     (other / ".git" / "holdfast").mkdir(parents=True)
     (other / ".git" / "holdfast" / "quiet").touch()
     (other / ".holdfast" / "seen").mkdir(parents=True)
+    assert (lines[1], len(lines)) == (str(hooks.root), 6)
+    lines[0], lines[4] = f"usual {hooks.root}", "plain calm"
     if forged == "another home":
-        lines[:3] = [str(other), str(other / ".git" / "holdfast"), str(other / "state")]
-        lines[3] = "plain calm"
+        lines[0] = f"usual {other}"
+        lines[1:4] = [str(other), str(other / ".git" / "holdfast"), str(other / "state")]
     elif forged == "a program":
-        lines = [f"exit 0; : > {tmp_path / 'ran'}"] * 5
+        lines = [f"exit 0; : > {tmp_path / 'ran'}"] * 6
     elif forged == "no holder":
-        lines[1], lines[3] = str(other / ".git" / "holdfast"), "plain calm"
+        lines[2] = str(other / ".git" / "holdfast")
     else:
-        lines[3] = "plain calm"
         Path(latch.quiet_file(discover())).touch()
     mark.write_text("".join(f"{line}\n" for line in lines))
     later = time.time() + 3600
     os.utime(mark, (later, later))
     assert "Cost at $26.50" in denied(client, hooks(client, TOOL[client], **MAKE))
     assert not (tmp_path / "ran").exists()
+
+
+def test_a_mark_of_an_older_version_means_that_python_is_asked(hooks: Hooks) -> None:
+    begin(hooks, "codex")
+    mark = hooks.folder / "sessions" / f"codex.{os.getpid()}"
+    first, rest = mark.read_text().split("\n", 1)
+    assert first == f"usual {hooks.root}"
+    mark.write_text(rest)
+    assert hooks("codex", "PostToolUse", shell="/bin/bash", **MAKE) == {}
+    assert hooks.starts() == ["codex PostToolUse"]
+    assert mark.read_text() == f"{first}\n{rest}", "Python leaves its own"
 
 
 @pytest.mark.parametrize("and_marks", [False, True])

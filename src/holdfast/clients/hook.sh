@@ -1,17 +1,17 @@
-# Holdfast's hook launcher: CLIENT EVENT [unread] as parameters, the client's payload on standard
-# input. `holdfast init` writes it; clients' settings source it or run it with /bin/sh. It ends with 0
-# whatever happens, because clients read 2 as "block", and prints only an answer that the client reads.
+# Holdfast's hook launcher. Its comments are in `holdfast/clients/hook.sh` of the package.
+# CLIENT EVENT [unread] are the parameters, the client's payload is on standard input. `holdfast init` writes
+# it, without the comments below the first line: bash takes its time for them, too. Clients' settings source it
+# or run it with /bin/sh. It ends with 0 whatever happens, because clients read 2 as "block", and prints only an
+# answer that the client reads.
 #
 # The usual events cost no other process: Python leaves marks that say "nothing to say here", and only
 # where all of them are found does this file decide alone. A missing mark means "ask Python".
+#
+# A shell parses a command, runs it, and only then parses the next one. Parsing is most of bash's time here. So
+# what the usual events need stands first, in few and short commands, and ends the hook.
 here=@HERE@
-version=@VERSION@
-trap 'exit 0' 0
-exec 2>/dev/null
 set +e +u -f
-client=$1 event=$2 unread=$3
-has_payload='' python='' entry='' libraries='' known_root='' is_usual=''
-
+client=$1 event=$2 unread=$3 start='' usual='' has_payload='' payload=''
 case $event in
 PreToolUse | BeforeTool | tool.execute.before) means=tool ;;
 PostToolUse | PostToolUseFailure | AfterTool | tool.execute.after) means=used ;;
@@ -19,58 +19,86 @@ Stop | AfterAgent | PreCompact | SessionEnd) means=turn ;;
 PreCompress) means=compress ;;
 *) means=other ;;
 esac
-start=''
 case $client in
-codex) session=$PPID ;; # Codex names no session to its hooks; its process runs one at a time
+# Codex names no session to its hooks; its process runs one at a time. Copilot CLI does as Codex.
+codex) session=$PPID ;;
 # Copilot CLI runs the hooks in Claude Code's settings, also in a shell of Claude Code's.
 claude) [ "$COPILOT_PROJECT_DIR" ] && session='' || session=$CLAUDE_CODE_SESSION_ID start=$CLAUDE_PROJECT_DIR ;;
 gemini) session=$GEMINI_SESSION_ID start=$GEMINI_PROJECT_DIR ;;
-copilot) session=$PPID start=$COPILOT_PROJECT_DIR ;; # as Codex
-opencode) session=$OPENCODE_SESSION_ID ;;
+copilot) session=$PPID start=$COPILOT_PROJECT_DIR ;;
+# Its plugin runs this file itself; the settings of the other clients have this trap and this redirection.
+opencode) trap 'exit 0' 0 && exec 2>/dev/null && session=$OPENCODE_SESSION_ID ;;
 qwen) session=$QWEN_CODE_SESSION_ID start=$QWEN_PROJECT_DIR ;;
 *) session='' ;;
 esac
-mark=$here/sessions/$client.$session
+mark=$here/sessions/$client.$session seen=.holdfast/seen/$client.$event
 case $session in
-"$PPID") ;; # a number; bash takes its time for the ranges of the next line
+# A number; bash takes its time for the ranges of the next pattern.
+"$PPID") ;;
 '' | .* | *[!A-Za-z0-9_.-]*) mark='' ;;
 esac
-[ -d "$start" ] || start=$PWD
 
 # The usual events, in tests alone: the session began at the root of its repository and is there, and nothing in
 # the workspace could want Python. The mark is read as text and never run: an agent could write it. It only says
-# that Python looked; where the workspace is, the client says. What is below the line that ends the hook is not
-# even parsed, which is most of bash's time here.
+# that Python looked; where the workspace is, the client says. No mark begins as a home elsewhere does. Paths from
+# the working folder spare bash the expansion of each.
+IFS= read -r line <"$mark" && [ "$HOLDFAST_HOME$line" = "usual $PWD" ] && [ "${start:-$PWD}" = "$PWD" ] &&
+  ! [ ! -f .git/holdfast/quiet -o -e .git/holdfast/latch -o -e .holdfast/latch -o -e .git/holdfast/forward -o \
+    -d .git/holdfast/alerts -o -d .autopilot -o -d .holdfast/lives -o -d .holdfast/shared ] && usual=$means
+case $usual$unread in
+# The time of each client's last event; `doctor` reads it, too.
+used* | toolunread) true >"$seen" && exit 0 ;;
+esac
+# The payload of a tool, in bash 4 and newer. The commands and tools that `is_harmless` knows all have one of
+# these words; it decides where the payload has one.
+case $usual$BASH_VERSION in
+tool[4-9]*)
+  IFS= read -r -d '' -N 33554432 payload
+  has_payload=$?
+  IFS="\\\"'"
+  set -- $payload
+  IFS=
+  case "$has_payload$*" in
+  *holdfast* | *AskUser* | *_user*) ;;
+  1*) true >"$seen" && exit 0 ;;
+  esac
+  ;;
+esac
+
+version=@VERSION@
+# Again, for who runs this file and does not source it.
+trap 'exit 0' 0
+exec 2>/dev/null
+IFS=' '
+python='' entry='' libraries='' known_root=''
+# Another shell, in an environment with a version of bash: it has read nothing.
+case $has_payload in [!01]*) has_payload='' ;; esac
+[ -d "$start" ] || start=$PWD
 if [ "$mark" ] && [ -r "$mark" ] && [ $means != other ]; then
-  { IFS= read -r known_root && IFS= read -r known_home && IFS= read -r state && IFS= read -r flags &&
-    IFS= read -r turn; } <"$mark" || known_root=''
-  root=$start home=$start/.git/holdfast seen=$start/.holdfast/seen/$client.$event
-  if [ "$root" = "$known_root" ] && [ "$home" = "$known_home" ] && [ "$start" = "$PWD" ] && [ -d "$start/.git" ] &&
-    [ -f "$home/quiet" ] && [ "$flags" ] && [ -z "$HOLDFAST_HOME" ] &&
-    ! [ -e "$home/latch" -o -e "$root/.holdfast/latch" -o -e "$home/forward" -o -d "$home/alerts" -o \
-      -d "$root/.autopilot" -o -d "$root/.holdfast/lives" -o -d "$root/.holdfast/shared" ]; then
-    is_usual=1
-    # The time of each client's last event; `doctor` reads it, too.
-    [ $means = used ] && true >"$seen" && exit 0
-  fi
+  { IFS= read -r line && IFS= read -r known_root && IFS= read -r known_home && IFS= read -r state &&
+    IFS= read -r flags && IFS= read -r turn; } <"$mark" || known_root=''
 fi
 
 # Whether the command of a tool is one that an agent may give. What only a person may do can stand in a shell's
 # command. Quotes within a word hide nothing: the text is split at them and put together again.
 is_harmless() {
-  has_payload=1 payload=''
-  # Shells read a pipe byte by byte. bash 4 can take it in blocks: 1 says that it came to the end.
-  [ "$BASH_VERSION" ] && IFS= read -r -d '' -N 33554432 payload
-  case $?$BASH_VERSION in
-  1?*) ;;
-  0*) return 1 ;; # longer than any that Python reads
-  *)
-    while IFS= read -r line || [ -n "$line" ]; do
-      payload=$payload${payload:+"
+  if [ -z "$has_payload" ]; then
+    has_payload=1
+    # Shells read a pipe byte by byte. bash 4 can take it in blocks: 1 says that it came to the end.
+    [ "$BASH_VERSION" ] && IFS= read -r -d '' -N 33554432 payload
+    case $?$BASH_VERSION in
+    1?*) ;;
+    0*) has_payload=0 ;;
+    *)
+      while IFS= read -r line || [ -n "$line" ]; do
+        payload=$payload${payload:+"
 "}$line
-    done
-    ;;
-  esac
+      done
+      ;;
+    esac
+  fi
+  # Longer than any that Python reads.
+  [ $has_payload = 0 ] && return 1
   IFS="\\\"'"
   set -- $payload
   IFS=
@@ -83,7 +111,7 @@ is_harmless() {
   esac
 }
 
-[ "$is_usual" ] && [ $means = tool ] && { [ "$unread" = unread ] || is_harmless; } && true >"$seen" && exit 0
+[ "$usual" = tool ] && is_harmless && true >"$seen" && exit 0
 
 # The interpreter and the package to start: those that are written down; else, after a reinstall under
 # another Python, what is in the same environment now.
@@ -176,7 +204,8 @@ keep() {
   exit 0
 }
 
-if [ "$is_usual" ] && [ $means = turn ]; then
+if [ "$usual" = turn ] && [ "$known_root" ]; then
+  root=$start
   [ "$flags" = 'plain calm' ] && [ ! -e "$state" ] && true >"$seen" && keep
   ask
 fi

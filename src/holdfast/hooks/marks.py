@@ -4,11 +4,12 @@ A mark says that Python looked and found nothing. It is positive: where one is m
 may be, or was removed by an agent, the launcher asks Python. `clients/hook.sh` reads them.
 
 - `quiet` in the workspace's home: no alert waits for a person, and no stop is set.
-- `sessions/CLIENT.SESSION` beside the launcher, a line each: the session's worktree; its workspace's home;
+- `sessions/CLIENT.SESSION` beside the launcher, a line each: `usual` and the session's worktree, when it is
+  plain (see below) and the worktree's `.git` has the workspace's home; the worktree; its workspace's home;
   the state file of its loop; `plain` when it keeps no budget, is no agent of a fleet, and has no server, and
   `calm` besides when a stop of it has nothing to answer; the payload of an event that says that a turn
   ended. Its time is that of the next look at the session, the time of `.since` that of the last one. The
-  launcher compares the first two lines with what it finds by itself, and runs none of it.
+  launcher compares the first three lines with what it finds by itself, and runs none of it.
 - `sessions/CLIENT.SESSION.captured`: its time is that of the next capture, for a client that says before
   every call of its model that it may compact.
 The launcher takes the present time from `.holdfast/seen/CLIENT.EVENT` in the worktree, which it touches
@@ -120,7 +121,9 @@ def _told(workspace: Workspace, session: str, ask: dict[str, object]) -> str:
         "cwd": workspace.root,
         "transcript_path": session_files.read(workspace, session, "transcript").get("path", ""),
     }
+    is_usual = is_plain and workspace.home == f"{workspace.root}/.git/holdfast"
     lines = (
+        f"usual {workspace.root}" if is_usual else "",
         workspace.root,
         workspace.home,
         state,
