@@ -50,43 +50,48 @@ class CheckpointFile:
     """One agent's checkpoint file, and its problem if it has one."""
 
     __slots__ = (
-        *("_text", "agent", "identity", "last_checkpoint", "last_ms", "path", "problem", "session"),
-        *("stamp", "status", "stem"),
+        *("_content", "agent", "identity", "last_checkpoint", "last_ms", "path", "problem"),
+        *("session", "stamp", "status", "stem"),
     )
 
     def __init__(
         self,
         path: str,
-        identity: str,
-        text: str,
-        value: Any,
-        problem: str,
+        stem: str,
+        content: bytes,
+        said: dict[str, Any],
+        problem: str = "",
+        identity: str = "",
         stamp: Stamp | None = None,
     ) -> None:
         self.path = path
         """Where it is on disk."""
-        self.stem = path.rpartition("/")[2].removesuffix(".json")
+        self.stem = stem
+        """Its name without `.json`."""
         self.identity = identity
         """The identity of a file that looks broken; empty if it is whole."""
         self.stamp = stamp
         """Of a file that is whole: what `stat` said when it was read."""
-        # The text alone: to keep ten thousand parsed values takes longer than to parse them again.
-        self._text = "" if problem else text
-        said: dict[str, Any] = {} if problem else value
+        # Not the parsed value: to keep ten thousand of them takes longer than to parse them again. Not the
+        # text: the next one is a little larger than the bytes that this one leaves free, so that each file
+        # would take its size twice.
+        self._content = content
         agent, status, session = said.get("agent_id"), said.get("status"), said.get("session_id")
-        self.agent: str = (type(agent) is str and agent) or model.agent_of(self.stem)
+        self.agent: str = agent if type(agent) is str and agent else model.agent_of(stem)
         self.status: str = status if type(status) is str else ""
         self.session: str | None = session if type(session) is str else None
-        self.last_checkpoint = said.get("last_checkpoint")
-        self.last_ms = _instant(self.last_checkpoint)
+        self.last_checkpoint = last = said.get("last_checkpoint")
+        self.last_ms = _instant(last)
         if self.last_ms is None and not problem:
-            problem = f"last_checkpoint is no time: {self.last_checkpoint!r:.60}"
+            problem = f"last_checkpoint is no time: {last!r:.60}"
         self.problem = problem
         """Why it is CORRUPTED, or empty."""
 
     def parse(self) -> dict[str, Any]:
         """All that the file says; nothing if it is broken."""
-        value: dict[str, Any] = canonical_json.loads(self._text) if self._text else {}
+        if not self._content:
+            return {}
+        value: dict[str, Any] = canonical_json.loads(self._content.decode())
         return value
 
     def __repr__(self) -> str:
@@ -158,15 +163,14 @@ def _glance(path: str, name: str, top: int, settled: int) -> CheckpointFile | No
                 return None
         if not stat.S_ISREG(status.st_mode):
             return None
-        text = content.decode()
-        value = canonical_json.loads(text)
+        said = canonical_json.loads(content.decode())
     except (OSError, ValueError):
         return None
     finally:
         os.close(descriptor)
-    if type(value) is not dict:
+    if type(said) is not dict:
         return None
-    file = CheckpointFile(path, "", text, value, "", stamp)
+    file = CheckpointFile(path, name[:-5], content, said, "", "", stamp)
     if file.problem:
         return None
     if is_settled:
@@ -178,8 +182,11 @@ def _glance(path: str, name: str, top: int, settled: int) -> CheckpointFile | No
 
 def _stamp(status: os.stat_result) -> Stamp:
     return (
-        *(status.st_dev, status.st_ino, status.st_size),
-        *(status.st_mtime_ns, status.st_ctime_ns),
+        status.st_dev,
+        status.st_ino,
+        status.st_size,
+        status.st_mtime_ns,
+        status.st_ctime_ns,
     )
 
 
@@ -192,14 +199,16 @@ def _names_in(folder: str, include_primary: bool) -> list[str]:
         raise NotAllowed(
             f"{folder} cannot be read.", hint="Make the folder readable for this user."
         ) from None
-    return sorted(
+    found = [
         name
         for name in present
         if name.endswith(".json")
         and (name.startswith("secondary_") or (include_primary and name == "primary.json"))
         # Both words end so; asking of all would take as long as decoding them does.
         and not ("ed_" in name and model.is_archive(name))
-    )
+    ]
+    found.sort()
+    return found
 
 
 def _read_with_care(folder: str, found: list[str]) -> list[CheckpointFile]:
@@ -226,22 +235,24 @@ def _read_with_care(folder: str, found: list[str]) -> list[CheckpointFile]:
 
 
 def _read(path: str) -> CheckpointFile | None:
+    stem = os.path.basename(path).removesuffix(".json")
     try:
         identity, content = read_file(path)
     except FileNotFoundError:
         return None
     except (Unreadable, OSError) as why:
         standing = identity_of(path)
-        return CheckpointFile(path, standing, "", None, str(why)) if standing else None
+        return CheckpointFile(path, stem, b"", {}, str(why), standing) if standing else None
     if not content:
-        return CheckpointFile(path, identity, "", None, "empty")
+        return CheckpointFile(path, stem, b"", {}, "empty", identity)
     try:
         text = text_of(content)
-        value = canonical_json.loads(text)
+        said = canonical_json.loads(text)
     except (ValueError, Unreadable) as why:
-        return CheckpointFile(path, identity, "", None, f"invalid JSON: {why}")
-    problem = "" if isinstance(value, dict) else "not a JSON object"
-    return CheckpointFile(path, identity, text, value, problem)
+        return CheckpointFile(path, stem, b"", {}, f"invalid JSON: {why}", identity)
+    if not isinstance(said, dict):
+        return CheckpointFile(path, stem, b"", {}, "not a JSON object", identity)
+    return CheckpointFile(path, stem, text.encode(), said, identity=identity)
 
 
 def _may_change(seen: CheckpointFile, stood: dict[str, float]) -> bool:
