@@ -49,8 +49,8 @@ case $usual$unread in
 # The time of each client's last event; `doctor` reads it, too.
 used* | toolunread) true >"$seen" && exit 0 ;;
 esac
-# The payload of a tool, in bash 4 and newer, without the function `is_harmless` below, which takes bash as long as
-# all of this. Where it may be one of those that Python has to see, `is_harmless` decides.
+# The payload of a tool, in bash 4 and newer, without the function `is_harmless` below, which bash would have to
+# parse first. Where it may be one of those that Python has to see, `is_harmless` decides.
 case $usual$BASH_VERSION in
 tool[4-9]*)
   IFS= read -r -d '' -N 33554432 payload

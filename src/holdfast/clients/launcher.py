@@ -124,7 +124,7 @@ def text(folder: str) -> str:
     source = os.path.join(os.path.dirname(os.path.abspath(__file__)), NAME)
     with open(source, encoding="utf-8") as file:
         first, *lines = file.read().splitlines(keepends=True)
-    # bash takes 0.01 ms for ten lines of comments, at every event.
+    # A shell reads comments, too, at every event.
     written = first + "".join(each for each in lines if not each.lstrip().startswith("#"))
     persons = " | ".join(f"*holdfast*{'*'.join(words)}*" for words in PERSONS_COMMANDS)
     written = written.replace("@PERSONS@", persons)
