@@ -117,7 +117,7 @@ def test_the_whole_output_of_a_clean_checkpoint(project: Path, holdfast: Holdfas
         f"{world.PROMPT}\n"
         "\n"
         "Copy this prompt into your next session's first message.\n"
-        "Nothing to do in 2 of 4: Git snapshot, Linear update.\n"
+        "Skipped, and counted as succeeded: Git snapshot, Linear update.\n"
         "Checkpoint complete: 4/4 steps succeeded.\n"
     )
 
