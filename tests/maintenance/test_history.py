@@ -14,6 +14,7 @@ from holdfast.kernel import clock
 from holdfast.session import client_process
 from tests import warm
 from tests.cli.conftest import Holdfast
+from tests.conftest import Git
 
 pytestmark = pytest.mark.usefixtures("repository")
 
@@ -69,6 +70,17 @@ def test_a_checkpoint_that_only_states_the_next_action_says_it(holdfast: Holdfas
     texts = [record["text"] for record in records if record["kind"] == "captured"]
     assert texts[-1] == "next: run the tests"
     assert not [text for text in texts[:-1] if "next:" in text]
+
+
+def test_a_checkpoint_that_states_nothing_new_says_so(holdfast: Holdfast, git: Git) -> None:
+    holdfast("checkpoint")
+    holdfast("checkpoint", "--next", "run the tests")
+    holdfast("checkpoint")
+    holdfast("checkpoint", "--reason", "session-split")
+    records = holdfast("history", "session:*", "--kind", "captured", "--json").data["records"]
+    nothing = f"no new task or next action, at commit {git('rev-parse', 'HEAD')[:8]}"
+    texts = [record["text"] for record in records]
+    assert texts == ["session-split", nothing, "next: run the tests", nothing]
 
 
 def test_history_has_one_line_a_record_at_80_columns(holdfast: Holdfast) -> None:

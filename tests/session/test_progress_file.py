@@ -77,7 +77,7 @@ EMPTY = """# Session Progress
 
 ## Continuation Prompt
 Resume CIA-42. Current task: not stated. Key files: see git status.
-Next action: continue with the first remaining task.
+Next action: not stated; read git log and git status, then continue.
 """
 
 

@@ -211,6 +211,35 @@ def test_the_first_remaining_task_is_named_and_not_kept_when_it_is_done(
     assert "Next action: Ask for a review.\n" in holdfast("resume", "--prompt-only").out
 
 
+NOT_STATED = "Next action: not stated; read git log and git status, then continue."
+
+
+def test_a_prompt_names_no_remaining_task_where_there_is_none(
+    project: Path, holdfast: Holdfast
+) -> None:
+    assert NOT_STATED in holdfast("checkpoint").out
+    assert (
+        "Next action: Write the docs.\n" in holdfast("checkpoint", "--task", "Write the docs").out
+    )
+    done = holdfast("checkpoint", "--done", "Write the docs", "--task", "").out
+    assert NOT_STATED in done
+
+
+def test_the_words_of_an_earlier_version_for_no_next_action_are_no_statement(
+    project: Path, holdfast: Holdfast
+) -> None:
+    holdfast("checkpoint")
+    old = "Next action: continue with the first remaining task."
+    PROGRESS.write_text(PROGRESS.read_text("utf-8").replace(NOT_STATED, old), "utf-8")
+    assert "first remaining" not in holdfast("resume").out
+    assert "first remaining" not in holdfast("status").out
+    assert NOT_STATED in holdfast("checkpoint").out
+    PROGRESS.write_text(PROGRESS.read_text("utf-8").replace(NOT_STATED, old), "utf-8")
+    assert (
+        "Next action: Write the docs.\n" in holdfast("checkpoint", "--task", "Write the docs").out
+    )
+
+
 def test_a_prompt_of_an_earlier_version_is_composed_anew() -> None:
     assert is_composed(GOOD)
     assert is_composed(f"{GOOD}\nThe task: Write the parser.")

@@ -12,7 +12,7 @@ from holdfast.kernel.text import one_line
 from holdfast.loop.history import line
 from holdfast.rfc.rules.model import heading_of
 from holdfast.session.rules.progress import NO_STATUS
-from holdfast.session.rules.prompt import CONTINUE, next_action_of
+from holdfast.session.rules.prompt import is_stated, next_action_of
 from holdfast.streams import rules_of
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def describe(record: Record, before: SessionState | None = None) -> str:
         try:
             body = record["body"]
             changed = _changes_between(before["progress"], body["set"])
-            changed = changed or _new_next_action(before["progress"], body)
+            changed = changed or _new_next_action(before["progress"], body) or _place_of(body)
         except (KeyError, TypeError, AttributeError):
             changed = ""  # what another version wrote
         if changed:
@@ -150,8 +150,16 @@ def _new_next_action(before: Progress, body: dict[str, Any]) -> str:
     """The next action that a person or an agent stated, where it is another one. Checkpoints that are made
     by themselves name one at every turn."""
     action = next_action_of(body["set"].get("prompt") or "")
-    is_new = action not in ("", CONTINUE, next_action_of(before["prompt"]))
+    is_new = is_stated(action) and action != next_action_of(before["prompt"])
     return f"next: {action}" if is_new and body["profile"] != "automated" else ""
+
+
+def _place_of(body: dict[str, Any]) -> str:
+    """The commit at which a checkpoint was asked for that says nothing new of the work."""
+    if body["profile"] == "automated" or body["reason"] != "handoff":
+        return ""  # the reason says more
+    commit = body["world"]["commit"]
+    return f"no new task or next action{f', at commit {commit[:8]}' if commit else ''}"
 
 
 def tone_of(record: Record) -> str:

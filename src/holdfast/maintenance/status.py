@@ -129,12 +129,12 @@ def _about(workspace: Workspace, head: Head) -> str:
         return ""
     from holdfast.session.rules import session as rules
     from holdfast.session.rules.handover import progress_of
-    from holdfast.session.rules.prompt import CONTINUE, next_action_of
+    from holdfast.session.rules.prompt import is_stated, next_action_of
 
     state: SessionState = load(workspace.journal, rules, head["stream"])[0]
     known = progress_of(state)
     action = next_action_of(known["prompt"])
-    return (action if action != CONTINUE else "") or known["current"] or known["title"]
+    return (action if is_stated(action) else "") or known["current"] or known["title"]
 
 
 def _at_work(workspace: Workspace) -> list[SessionAtWork]:

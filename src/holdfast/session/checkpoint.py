@@ -24,10 +24,10 @@ from holdfast.session.rules import progress, report
 from holdfast.session.rules import session as rules
 from holdfast.session.rules.model import PROGRESS_FILE, UNKNOWN_ISSUE, empty_progress, is_issue
 from holdfast.session.rules.prompt import (
-    CONTINUE,
     NAMES_NO_ISSUE,
     draw_box,
     generic,
+    is_stated,
     next_action_of,
     weaknesses,
 )
@@ -290,7 +290,7 @@ def _says_nothing(run: CheckpointRun) -> bool:
     if state.get("observed") or (last is not None and last["claims"]) or run.request.get("files"):
         return False
     empty = {**empty_progress(), **{name: known[name] for name in ("issue", "mode", "prompt")}}
-    return known == empty and next_action_of(known["prompt"]) in ("", CONTINUE)
+    return known == empty and not is_stated(next_action_of(known["prompt"]))
 
 
 def _what_it_holds(run: CheckpointRun) -> str:

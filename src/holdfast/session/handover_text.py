@@ -14,11 +14,10 @@ from holdfast.session.rules.handover import (
 from holdfast.session.rules.model import NOT_GIVEN, UNKNOWN_ISSUE, empty_progress
 from holdfast.session.rules.progress import claim_line, one_line
 from holdfast.session.rules.prompt import (
-    CONTINUE,
     files_in,
     is_composed,
+    is_planned,
     next_action_of,
-    planned_action,
     protocol_lines,
 )
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from holdfast.clients.discovery import FoundSession
     from holdfast.session.observed_state import Observation
     from holdfast.session.pack import StatedPart
-    from holdfast.session.rules.model import Claim, SessionState
+    from holdfast.session.rules.model import Claim, Progress, SessionState
 
 MOST_COMPLETED, MOST_SINCE = 8, 4
 # A file that is read to see whether what was to be done stands in it by now.
@@ -174,12 +173,12 @@ def _stated_lines(
         yield from (line for line in prompt.split("\n") if line.strip())
     elif progress["issue"] != UNKNOWN_ISSUE and prompt and not went_on:
         # A task that is next because it is the current one has its own line below.
-        is_planned = next_action_of(prompt) == planned_action(progress).rstrip(".")
-        yield from protocol_lines(prompt)[: 1 if is_planned else None]
+        has_own_line = is_planned(next_action_of(prompt), progress)
+        yield from protocol_lines(prompt)[: 1 if has_own_line else None]
     elif prompt:
         if progress["issue"] != UNKNOWN_ISSUE:
             yield f"Issue: {progress['issue']}"
-        yield from _known_of(prompt, planned_action(progress), known, went_on=went_on, done=done)
+        yield from _known_of(prompt, progress, known, went_on=went_on, done=done)
     if progress["title"]:
         yield f"Title: {progress['title']}"
     if progress["current"]:
@@ -209,12 +208,12 @@ def _fails_now(claim: Claim, failing: set[str]) -> bool:
 
 
 def _known_of(
-    prompt: str, planned: str, known: set[str], *, went_on: bool, done: str
+    prompt: str, progress: Progress, known: set[str], *, went_on: bool, done: str
 ) -> Iterator[str]:
     """What a composed prompt does say: the next action, or that it was done, and the files."""
     action = next_action_of(prompt)
     files = [name for name in files_in(prompt) if name not in known]
-    if action and action not in (CONTINUE, planned.rstrip(".")):
+    if action and not is_planned(action, progress):
         yield done or f"Next action{' then' if went_on else ''}: {action}"
     if files:
         yield f"Key files: {', '.join(files)}"

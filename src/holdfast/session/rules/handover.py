@@ -11,13 +11,12 @@ from holdfast.kernel.patterns import compile_later
 from holdfast.session.rules.model import UNKNOWN_ISSUE
 from holdfast.session.rules.progress import one_line
 from holdfast.session.rules.prompt import (
-    CONTINUE,
     NO_ISSUE,
     compose,
     files_in,
     is_composed,
+    is_planned,
     next_action_of,
-    planned_action,
     position_in,
     position_of,
 )
@@ -207,7 +206,7 @@ def _prompt(state: SessionState, after: Progress, seen: dict[str, Any], *, went_
     if kept and not is_composed(kept):
         return kept
     action = "" if went_on else next_action_of(kept)
-    if action in (CONTINUE, planned_action(state["progress"]).rstrip(".")):
+    if is_planned(action, state["progress"]):
         action = ""  # no statement, but what the lists of tasks said
     files = list(dict.fromkeys([*key_files(seen), *files_in(kept)]))[:MOST_FILES]
     observed = state.get("observed")

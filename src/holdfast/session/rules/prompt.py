@@ -19,8 +19,9 @@ TASK, FILES = "Current task: ", "Key files: "
 # Our own line: the protocol's lines have a number for the task, and no words.
 NAMED_TASK = "The task: "
 LONGEST_TASK = 240
-# What is next where no task is known.
-CONTINUE = "continue with the first remaining task"
+# What is next where no task is known. Earlier versions wrote the second text.
+NO_ACTION = "not stated; read git log and git status, then continue"
+NO_ACTIONS = (NO_ACTION, "continue with the first remaining task")
 NO_FILES = "see git status"
 # Which task it is, where no list of tasks says so.
 NO_POSITION = "not stated"
@@ -53,7 +54,17 @@ def compose(
 
 def planned_action(progress: Progress) -> str:
     """What is next as far as the lists of tasks say."""
-    return progress["current"] or next(iter(progress["remaining"]), "") or CONTINUE
+    return progress["current"] or next(iter(progress["remaining"]), "") or NO_ACTION
+
+
+def is_stated(action: str) -> bool:
+    """Whether a prompt's next action names something to do."""
+    return action not in ("", *NO_ACTIONS)
+
+
+def is_planned(action: str, progress: Progress) -> bool:
+    """Whether a prompt's next action comes from the lists of tasks, or says that they name none."""
+    return action in (*NO_ACTIONS, planned_action(progress).rstrip("."))
 
 
 def generic(issue: str) -> str:

@@ -17,6 +17,7 @@ from holdfast.session.rules.prompt import (
     compose,
     files_in,
     is_composed,
+    is_planned,
     next_action_of,
     planned_action,
     position_in,
@@ -212,7 +213,7 @@ def _prompt(before: Progress, after: Progress, command: Any) -> str:
     if kept and not given and not is_composed(kept):
         return kept
     action = one_line(given or "")
-    if not action and next_action_of(kept) != planned_action(before).rstrip("."):
+    if not action and not is_planned(next_action_of(kept), before):
         action = next_action_of(kept)
     tasks = ("completed", "current", "remaining")
     moved = any(before[name] != after[name] for name in tasks)  # type: ignore[literal-required]
