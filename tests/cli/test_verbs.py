@@ -90,11 +90,53 @@ def test_a_session_is_found_by_the_name_that_status_prints(holdfast: Holdfast) -
     (name,) = re.findall(r"session:\w+", holdfast("status").out)
     (stream,) = {record["stream"] for record in holdfast("history", "--json").data["records"]}
     assert stream != name
-    assert holdfast("history", name).out == holdfast("history", stream).out != "No such records.\n"
+    assert holdfast("history", name).out == holdfast("history", stream).out
+    assert "checkpoint: Parser" in holdfast("history", name).out
     assert holdfast("show", name).out == holdfast("show", stream).out
     assert "# Session Progress" in holdfast("show", name).out
-    assert holdfast("history", "session:zzz").out == "No such records.\n"
+    assert holdfast("history", "session:zzz").out.startswith("There is no stream session:zzz. ")
     assert holdfast("show", "session:zzz").code == 3
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("zzz", ""),
+        ("plan:*", ""),
+        ("note", "note:default"),
+        ("notes", "note:default"),
+        ("defualt", "note:default"),
+        ("note:defualt", "note:default"),
+        ("session:7", "session:7a or session:7b"),
+    ],
+)
+def test_a_stream_that_does_not_exist_is_answered_with_the_nearest(
+    holdfast: Holdfast, typed: str, meant: str
+) -> None:
+    for session in ("7b", "7a"):
+        holdfast("checkpoint", "--session", session)
+    holdfast("note", "one")
+    near = f"Did you mean {meant}? " if meant else ""
+    told = f"There is no stream {typed}. {near}`holdfast status` lists the latest streams.\n"
+    answer = holdfast("history", typed)
+    assert (answer.code, answer.out) == (0, told)
+    assert holdfast("history", typed, "--kind", "noted").out == told
+    assert near in holdfast("show", typed).err
+
+
+def test_the_history_of_a_stream_that_exists_names_no_other(holdfast: Holdfast) -> None:
+    holdfast("note", "one")
+    for typed in ("note:default", "note:*"):
+        assert holdfast("history", typed, "--before", "1").out == "No such records.\n"
+
+
+def test_show_names_all_that_it_takes(holdfast: Holdfast) -> None:
+    holdfast("note", "one")
+    answer = holdfast("show", "zzz")
+    assert answer.code == 3
+    assert "There is no record, stream or session zzz." in answer.err
+    for command in ("history", "status", "resume --list"):
+        assert f"`holdfast {command}`" in answer.err
 
 
 def test_a_reason_that_was_not_stated_is_not_in_the_text_for_the_next_session(

@@ -111,6 +111,8 @@ if TYPE_CHECKING:
 
 
 DEFAULT_LIMIT = 50
+# So many of the newest streams are compared with a name that is unknown, and so many are suggested.
+COMPARED_STREAMS, SUGGESTED_STREAMS = 500, 3
 REFUSALS = "people:"
 STREAMS = ("budget:", "gate:", "stop:", REFUSALS)
 
@@ -162,23 +164,71 @@ def _whole_name(journal: Journal, stream: str) -> str:
     return found[0]["stream"] if len(found) == 1 else stream
 
 
+def find_missing_stream(workspace: Workspace, name: str) -> NotFound | None:
+    """Why a history of this name is empty: no stream has it. None where one has."""
+    journal = workspace.journal
+    name = _whole_name(journal, name)
+    if journal.heads(name[:-1]) if name.endswith("*") else journal.head(name) is not None:
+        return None
+    return _no_such_stream(journal, name)
+
+
+def _no_such_stream(journal: Journal, name: str) -> NotFound:
+    near = _suggest_streams(journal, name.rstrip("*"))
+    return NotFound(
+        f"There is no stream {name}.", hint=f"{near}`holdfast status` lists the latest streams."
+    )
+
+
+def _suggest_streams(journal: Journal, name: str) -> str:
+    """`Did you mean note:default? ` for streams whose name, or a part of it, begins with a text or is
+    like it; empty where there are none."""
+    # `holdfast verify` loads this module, and needs none of that.
+    from difflib import get_close_matches
+
+    known: dict[str, str] = {}
+    for stream in journal.newest("", limit=COMPARED_STREAMS):
+        kind, _, rest = stream.partition(":")
+        for part in (stream, rest, kind):
+            known.setdefault(part, stream)
+    near = [one for one in known if name and one.startswith(name)]
+    near = near or get_close_matches(name, known, n=SUGGESTED_STREAMS)
+    streams = list(dict.fromkeys(known[one] for one in near))[:SUGGESTED_STREAMS]
+    return f"Did you mean {' or '.join(streams)}? " if streams else ""
+
+
 def show(workspace: Workspace, what: str, *, now: int) -> StreamShown | RecordShown | SessionShown:
     """The state of a stream, by its name, or a record, by its id or a unique beginning of it. A session
     that has no record is shown as its client's transcript tells of it."""
     try:
         journal = require_journal(workspace)
         if ":" not in what:
-            return {"record": find_record(journal, what)}
+            return {"record": _record_named(journal, what)}
         what = _whole_name(journal, what)
         head = journal.head(what)
         if head is None:
-            raise NotFound(f"There is no stream {what}.", hint="`holdfast status` lists them.")
+            raise _no_such_stream(journal, what)
     except NotFound:
         told = _told_by_transcript(workspace, what.removeprefix("session:"), now)
         if told is None:
             raise
         return told
     return {"stream": head, "state": state_now(journal, what)[0]}
+
+
+def _record_named(journal: Journal, what: str) -> Record:
+    """A record by its id; where there is none, the refusal names all that `show` takes."""
+    try:
+        return find_record(journal, what)
+    except NotFound as error:
+        if error.kind == "ambiguous":
+            raise
+        near = _suggest_streams(journal, what)
+        raise NotFound(
+            f"There is no record, stream or session {what}.",
+            hint=f"{near}`holdfast history` lists the records, `holdfast status` the latest streams, "
+            "`holdfast resume --list` the sessions.",
+        ) from None
 
 
 def _told_by_transcript(workspace: Workspace, session: str, now: int) -> SessionShown | None:

@@ -20,6 +20,7 @@ from holdfast.maintenance.history import (
     DEFAULT_LIMIT,
     change_of,
     diff,
+    find_missing_stream,
     history,
     picture,
     restore,
@@ -78,7 +79,11 @@ def history_command(call: Call, stream: str, limit: int, kind: str, before: int 
 
 
 def _none_of(call: Call, stream: str, kind: str) -> str:
-    """No record; and which kinds there are, since a history shows them by other words."""
+    """No record; and which streams are near, or which kinds there are, since a history shows them by
+    other words."""
+    missing = find_missing_stream(call.workspace, stream) if stream else None
+    if missing is not None:
+        return safe(f"{missing.message} {missing.hint}")
     others = history(call.workspace, {"stream": stream, "limit": LOOKED_FOR_KINDS}) if kind else []
     kinds = ", ".join(sorted({record["kind"] for record in others}))
     return f"No such records. There are: {kinds}." if kinds else "No such records."
