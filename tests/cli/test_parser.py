@@ -122,6 +122,8 @@ def test_an_empty_value_of_a_checkpoint_clears_the_field_or_is_refused(
     for option in ("--issue", "--mode", "--next", "--done", "--decision"):
         answer = holdfast("checkpoint", option, "", "--json")
         assert (answer.code, answer.envelope["error"]["message"]) == (2, f"{option} is empty.")
+    hint = holdfast("checkpoint", "--next", "", "--json").envelope["error"]["hint"]
+    assert hint == "It cannot be cleared: state another one, or leave --next out to keep it."
     assert Path(".ccc-progress.md").read_text() == before
     cleared = ("--title", "--task", "--status", "--remaining", "--blocker")
     assert holdfast("checkpoint", *(word for name in cleared for word in (name, ""))).code == 0

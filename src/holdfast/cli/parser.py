@@ -28,6 +28,13 @@ class TextOrEmpty(click.types.StringParamType):
     """A text that may be empty: it clears a field, or the operation says what it lacks."""
 
 
+class LastingText(click.types.StringParamType):
+    """A text that cannot be cleared; `hint` says what to do instead."""
+
+    def __init__(self, hint: str) -> None:
+        self.hint = hint
+
+
 TEXT_OR_EMPTY = TextOrEmpty()
 # A command is suggested for a word that is at least so much like it, or the beginning of it.
 LIKENESS = 0.7
@@ -92,10 +99,10 @@ def _refuse_empty(context: click.Context, arguments: dict[str, Any]) -> None:
             continue
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             leave_out = "" if parameter.required else ", or leave it out"
-            raise Usage(
-                f"{_label(parameter)} is empty.",
-                hint=f"Give it a value{leave_out}: `{context.command_path} --help`.",
-            )
+            hint = f"Give it a value{leave_out}: `{context.command_path} --help`."
+            if isinstance(parameter.type, LastingText):
+                hint = parameter.type.hint
+            raise Usage(f"{_label(parameter)} is empty.", hint=hint)
 
 
 def _label(parameter: click.Parameter) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from holdfast.cli.frame import Call, Reply, tell_of_new_file, warn
-from holdfast.cli.parser import TEXT_OR_EMPTY, verb
+from holdfast.cli.parser import TEXT_OR_EMPTY, LastingText, verb
 from holdfast.cli.terminal import safe
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.session import progress_document, sessions
@@ -67,7 +67,12 @@ WEAK_WITHOUT = {
     help='A blocker, "what (unblocked by: condition)"; repeatable. Replaces the list.',
 )
 @click.option("--no-blockers", is_flag=True, help="Clear the list of blockers.")
-@click.option("--next", "next_action", help="The next action, as specific as possible.")
+@click.option(
+    "--next",
+    "next_action",
+    type=LastingText("It cannot be cleared: state another one, or leave --next out to keep it."),
+    help="The next action, as specific as possible.",
+)
 @click.option(
     "--file",
     "files",
@@ -96,6 +101,9 @@ def command(call: Call, **options: Any) -> Reply:
     A checkpoint has four steps. It writes the progress to .ccc-progress.md, commits the files in scope,
     updates the issue's status comment, and prints the continuation prompt. A step that fails does not
     stop the others: the report names it. The exit code is 1 if the progress itself was not kept, and 0 otherwise.
+
+    What you do not give stays as it was stated before. An empty text clears --title, --task, --status,
+    --remaining and --blocker; a new --next replaces the old one.
     """
     given, claims = _read_fields(options)
     flag = "--skip-linear" if options["skip_linear"] else "--skip-tracker"
