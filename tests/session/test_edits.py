@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from bench.continuity.record import RECORDINGS
+from scripts import readme
 from scripts.page_stories import leave_session
 
 import holdfast as library
@@ -108,6 +109,23 @@ def test_edits_that_were_discarded_after_a_checkpoint_are_named(
         "tally/amounts.py",
         "tally/export_csv.py",
     }
+
+
+def test_a_list_with_missing_edits_names_the_command_that_brings_them_back(
+    project: Path, holdfast: Holdfast, tmp_path: Path
+) -> None:
+    leave_session(project)
+    start = "To bring the missing edits back: holdfast edits"
+    session = f"{start} --session 022bdfed-56c --apply"
+    shown = holdfast("edits").out
+    assert shown.partition("\n--- ")[0].endswith(f"\n{session}"), "above the diff, in a pipe too"
+    assert f"\n{session} tally/amounts.py\n" in holdfast("edits", "tally/amounts.py").out
+    path = tmp_path / "its transcript.jsonl"
+    path.write_bytes(readme.begun_session().replace(b"/home/dev/tally", bytes(project)))
+    said = f"\n{start} --transcript '{path}' --apply\n"
+    assert said in holdfast("edits", "--transcript", str(path)).out
+    holdfast("edits", "--apply")
+    assert start not in holdfast("edits").out
 
 
 def test_bringing_edits_back_can_be_undone(project: Path, holdfast: Holdfast, git: Git) -> None:

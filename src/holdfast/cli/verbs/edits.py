@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from typing import TYPE_CHECKING
 
 import click
@@ -53,11 +54,13 @@ def command(
             shown = show_edits(workspace, call.folder, request, now=call.now)
     if not applies:
         _warn_of_secrets(shown)
-        again = [f"holdfast edits --session {shown['session'][:12]} --apply"]
+        # The diff is long, and what stands after one may be taken for a part of it.
+        apply = [_command_to_apply(shown, files, transcript)] if _of(shown, "missing") else []
+        told = [f"To bring the missing edits back: {safe(command)}" for command in apply]
         return Reply(
             {**shown},
-            [*_files(shown, call.now), *_diff(shown)],
-            next=again if _of(shown, "missing") else [],
+            [*_files(shown, call.now), *told, *_diff(shown)],
+            next=apply if call.as_json else [],
             pages=True,
         )
     lines = [*_files(done, call.now), *(f"Wrote {safe(path)}" for path in done["written"])]
@@ -76,6 +79,12 @@ def command(
     return Reply(
         {**done}, lines, next=[undo] if call.as_json and done["written"] else [], error=error
     )
+
+
+def _command_to_apply(shown: SessionEdits, files: tuple[str, ...], transcript: str | None) -> str:
+    """The command that writes what this one shows."""
+    source = ["--transcript", transcript] if transcript else ["--session", shown["session"][:12]]
+    return shlex.join(["holdfast", "edits", *source, "--apply", *files])
 
 
 def _of(shown: SessionEdits, state: str) -> list[EditedFile]:
