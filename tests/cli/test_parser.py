@@ -151,6 +151,23 @@ def test_no_blocker_is_resolved_by_a_variable_that_is_not_set(
     assert (answer.code, "BLOCKER is empty" in answer.err) == (2, True)
 
 
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("history", "--since", "yesterday"), "Known are: --limit, --kind, --before SEQ, --json. "),
+        (("history", "--jsn"), "Did you mean --json? "),
+        (("edits", "--aply"), "Did you mean --apply? "),
+        (("checkpoint", "--xyzzy"), ""),
+    ],
+    ids=["few", "shared", "near", "many"],
+)
+def test_an_unknown_option_is_answered_with_those_that_exist(
+    repository: Path, holdfast: Holdfast, words: tuple[str, ...], hint: str
+) -> None:
+    error = holdfast(*words, "--json").envelope["error"]
+    assert error["hint"] == f"{hint}See `holdfast {words[0]} --help`."
+
+
 def wrong_calls() -> Iterator[tuple[tuple[str, ...], tuple[str, ...], str]]:
     """Calls that click refuses, of each kind for each command: the command, the rest, the message."""
     for path, command in verbs():
@@ -200,12 +217,14 @@ def test_every_usage_error_is_in_our_words(repository: Path, holdfast: Holdfast)
         ("gate aks", "See `holdfast gate --help`."),
         ("doctor --fixx", "Did you mean --fix? See `holdfast doctor --help`."),
         ("--zzz", "See `holdfast --help`."),
-        ("doctor --zzz", "See `holdfast doctor --help`."),
+        ("doctor --zzz", "Known are: --fix, --json. See `holdfast doctor --help`."),
         ("completion", "Known are: bash, zsh, fish. See `holdfast completion --help`."),
         ("completion tcsh", "Known are: bash, zsh, fish. See `holdfast completion --help`."),
     ],
 )
-def test_a_hint_names_only_what_is_near(holdfast: Holdfast, words: str, hint: str) -> None:
+def test_a_hint_names_what_is_near_or_all_of_a_few(
+    holdfast: Holdfast, words: str, hint: str
+) -> None:
     answer = holdfast(*words.split(), "--json")
     assert (answer.code, answer.envelope["error"]["hint"]) == (2, hint)
 

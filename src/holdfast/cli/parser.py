@@ -38,6 +38,8 @@ class LastingText(click.types.StringParamType):
 TEXT_OR_EMPTY = TextOrEmpty()
 # A command is suggested for a word that is at least so much like it, or the beginning of it.
 LIKENESS = 0.7
+# The options of a command that has more are only in its help.
+MOST_LISTED_OPTIONS = 8
 # Words of other programs for commands of ours.
 SYNONYMS = {
     "save": "checkpoint",
@@ -260,9 +262,8 @@ def _in_our_words(error: click.UsageError, command: click.Command, path: str) ->
         said = _wrong_value(error.message, error.param.type)
         return f"{_label(error.param)}: {said}", _choices(error.param.type, said) + see
     if isinstance(error, click.NoSuchOption):
-        options = [one for parameter in command.params for one in parameter.opts if one[:2] == "--"]
-        return f"There is no option {error.option_name}.", _suggest(
-            error.option_name, options
+        return f"There is no option {error.option_name}.", _known_options(
+            error.option_name, command
         ) + see
     if isinstance(error, click.BadOptionUsage):
         return _wrong_option(error.option_name, command), see
@@ -271,6 +272,20 @@ def _in_our_words(error: click.UsageError, command: click.Command, path: str) ->
         words = extra.partition("(")[2].removesuffix(")")
         return f"There is no argument for {words!r:.60}.", _option_for(words, command, path) + see
     return error.format_message(), see
+
+
+def _known_options(word: str, command: click.Command) -> str:
+    """The options that are near to a word; where none is, all of a verb's if they are few."""
+    known = {
+        one: f"{one} {parameter.metavar or ''}".rstrip()
+        for parameter in command.params
+        for one in parameter.opts
+        if one[:2] == "--"
+    }
+    near = _suggest(word, known)
+    if near or isinstance(command, click.Group) or len(known) > MOST_LISTED_OPTIONS:
+        return near
+    return f"Known are: {', '.join(known.values())}. "
 
 
 def _option_for(word: str, command: click.Command, path: str) -> str:
