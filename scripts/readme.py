@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
+import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
-from holdfast.kernel import clock
-from holdfast.session.transcript_resume import resume_without_workspace
+from holdfast.clients.claude import sessions as claude
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 RECORDING = ROOT / "bench/continuity/recordings/claude/claude-short.jsonl.gz"
+PROJECT = ROOT / "bench/continuity/project"
+IDENTITY = ("-c", "user.name=dev", "-c", "user.email=dev@example.com")
 FIGURES = ROOT / "docs/figures/continuity.json"
 BENCH = ROOT / "docs/figures/bench.json"
 SPEED = ROOT / "docs/speed.md"
@@ -37,17 +41,46 @@ def begun_session() -> bytes:
 
 
 def sample() -> str:
-    """What `holdfast resume` prints for that session."""
+    """What the command itself prints for that session, in the work tree that the session left."""
     content = begun_session()
     session = json.loads(content.splitlines()[0])["sessionId"]
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"{session}.jsonl"
-        path.write_bytes(content)
-        request: Any = {"transcript": str(path), "budget": BUDGET}
-        found = resume_without_workspace(folder, request, now=clock.now())
-    reasons = [f"  {reason['what']}" for reason in found["reasons"]]
-    lines = [found["verdict"], *reasons, "", *found["pack"].split("\n")]
-    return "\n".join(["````text", *lines, "````"])
+    with tempfile.TemporaryDirectory() as made:
+        # macOS has a link there.
+        home = Path(made).resolve()
+        folder = home / "tally"
+        shutil.copytree(PROJECT, folder)
+        # The commit has the same id each time: it stands in the text.
+        moments = dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), "2026-11-10T00:00:00Z")
+        environment = {
+            "HOME": str(home),
+            "PATH": os.environ["PATH"],
+            "PYTHONUTF8": "1",
+            "GIT_CONFIG_NOSYSTEM": "1",
+            **moments,
+        }
+
+        def run(*words: str) -> str:
+            return subprocess.run(
+                words,
+                cwd=folder,
+                env=environment,
+                check=True,
+                capture_output=True,
+                encoding="utf-8",
+            ).stdout
+
+        run("git", "init", "--quiet", "--initial-branch=main", "--object-format=sha1")
+        run("git", "add", ".")
+        run("git", *IDENTITY, "commit", "--quiet", "--message", "Before the session")
+        name = Path(claude.folder_of(str(folder))).name
+        path = home / ".claude/projects" / name / f"{session}.jsonl"
+        path.parent.mkdir(parents=True)
+        # Only in fields: the words of a path in an error would count as names of the code.
+        there, here = b':"/home/dev/tally', b':"' + bytes(folder)
+        path.write_bytes(content.replace(there, here))
+        run(sys.executable, "-m", "holdfast", "edits", "--apply")
+        printed = run(sys.executable, "-m", "holdfast", "resume", "--budget", str(BUDGET))
+    return f"````text\n{printed}````"
 
 
 def continuity() -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import secrets
 import shlex
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
@@ -179,7 +181,33 @@ def test_the_first_command_of_the_readme_works_without_set_up(
     for fact in ("The CSV export breaks", "Write rows with csv.writer", "unexpectedly found in"):
         assert fact in done.stdout
         assert fact in readme.README.read_text(encoding="utf-8")
+    (sample,) = re.findall("^````text\\n(.*?)^````$", readme.README.read_text("utf-8"), re.M | re.S)
+    assert sample.startswith("Holdfast: UNKNOWN (no checkpoint of this session; ")
     assert sorted(repository.rglob("*")) == before
+
+
+def test_the_samples_of_the_quickstart_are_what_the_commands_print(
+    repository: Path, begun_session: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, drifted = (
+        block
+        for block in blocks("docs/quickstart.md", "console")
+        if "Sessions found here" in block or "DRIFTED" in block
+    )
+    three_hours_ago = time.time() - 3 * 3600 - 60
+    os.utime(begun_session, (three_hours_ago, three_hours_ago))
+    assert run([]) == 0
+    said = capsys.readouterr().out.replace(str(repository), "/home/dev/tally")
+    assert f"$ holdfast\n{said}" == first
+    assert run(["checkpoint", "--next", "check the line endings of the export"]) == 0
+    with (repository / "README.md").open("a") as file:
+        file.write("A change from elsewhere.\n")
+    capsys.readouterr()
+    assert run(["resume"]) == 0
+    said = re.sub("Checkpoint [0-9a-f]{12}", "Checkpoint 9f29ca672e33", capsys.readouterr().out)
+    begin, changed, _ = drifted.split("…\n")
+    assert said.startswith(begin)
+    assert changed in said
 
 
 @pytest.mark.parametrize(
