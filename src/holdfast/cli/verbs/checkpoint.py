@@ -77,7 +77,8 @@ WEAK_WITHOUT = {
     "--file",
     "files",
     multiple=True,
-    help="A file in scope; repeatable.  [default: activeTaskFiles of .ccc-state.json]",
+    help="A file in scope: git commits it if it is tracked, and the prompt names it; repeatable.  "
+    "[default: activeTaskFiles of .ccc-state.json]",
 )
 @click.option(
     "--claim",

@@ -28,7 +28,12 @@ SHOWN_PROBLEMS = 5
 
 @click.command()
 @click.argument("files", nargs=-1)
-@click.option("--session", default="", help="Session to look at: its id, or the beginning of it.")
+@click.option(
+    "--session",
+    default="",
+    help="Session to look at: its id, or the beginning of it.  [default: the newest session of any client "
+    "here that edited files]",
+)
 @click.option("--transcript", type=click.Path(), help="Read this transcript file.")
 @click.option("--apply", "applies", is_flag=True, help="Write the missing edits to the work tree.")
 @verb
@@ -38,7 +43,7 @@ def command(
     """Show the edits of a session that the work tree lacks, and bring them back.
 
     Without --apply nothing is written: the missing edits are printed as a diff. FILES limits it to single
-    files and folders. Without --session: the newest session of any client here that edited files.
+    files and folders.
 
     --apply writes them. What changed in a file since stays; where both changed the same lines, the file is
     left alone and named, and the exit code is 5. A snapshot of the work tree is taken first, to undo it.

@@ -56,7 +56,10 @@ LOOKED_FOR_KINDS = 500
     help="Show only records of this kind, such as captured (a checkpoint) or noted.",
 )
 @click.option(
-    "--before", metavar="SEQ", type=int, help="Show only records before this sequence number."
+    "--before",
+    metavar="SEQ",
+    type=int,
+    help="Show only records before this sequence number: `seq` in the output of --json.",
 )
 @verb
 def history_command(call: Call, stream: str, limit: int, kind: str, before: int | None) -> Reply:

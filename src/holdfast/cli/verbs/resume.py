@@ -61,7 +61,11 @@ OF_JOURNAL = (
     type=click.Path(),
     help="Resume from this transcript file.",
 )
-@click.option("--budget", type=click.IntRange(min=400), help="Print at most this many characters.")
+@click.option(
+    "--budget",
+    type=click.IntRange(min=400),
+    help="Print at most this many characters.  [default: setting session.pack_characters, 9000]",
+)
 @click.option(
     "--in",
     "client",
@@ -112,9 +116,9 @@ def resume_command(
     No set-up is needed: without a journal, the newest transcript of any client in this folder is read,
     and nothing is written.
 
-    With a checkpoint, the first line says whether the work tree is as it was left: CLEAN, DRIFTED
-    (with the files that changed), STALE (too old), FOREIGN (another repository, worktree or issue), or
-    UNKNOWN (not checked).
+    The first line says whether the work tree is as it was left: CLEAN, DRIFTED (with the files that
+    changed), STALE (too old), FOREIGN (another repository, worktree or issue), or UNKNOWN (no checkpoint
+    to compare with, or not compared).
 
     No recorded command is run. Each claim says when, by which actor and at which commit it was last verified;
     --recheck shows the commands and runs those that a checkpoint of yours ran here.

@@ -161,7 +161,7 @@ def check_inboxes(workspace: Workspace, now: int, fix: bool) -> Check:
     refused = [path for root in roots for path in inbox.refused(root)]
     if waiting and fix and not workspace.journal.read_only:
         taken = take_in(open_writer(workspace), roots)
-        return accept("inbox", "No command waits", fixed=f"{taken} taken in")
+        return accept("inbox", "No command waits for the journal", fixed=f"{taken} taken in")
     if waiting:
         return warn(
             "inbox",
@@ -176,7 +176,7 @@ def check_inboxes(workspace: Workspace, now: int, fix: bool) -> Check:
             why="Their life was taken over, or their text is damaged.",
             fix="Read them, and remove the files when they are of no more use.",
         )
-    return accept("inbox", "No command waits")
+    return accept("inbox", "No command waits for the journal")
 
 
 def check_committed(workspace: Workspace) -> Check:
@@ -188,7 +188,7 @@ def check_committed(workspace: Workspace) -> Check:
         if os.path.basename(path) != ".gitignore"
     ]
     if not found:
-        return accept("committed", "No file of ours came with the repository")
+        return accept("committed", "The repository brought no files of Holdfast along")
     return warn(
         "committed",
         f"{plural(len(found), 'file')} of {TOOL_FOLDER}/ came with the repository and {'is' if len(found) == 1 else 'are'} ignored: {found[0]}",
@@ -215,7 +215,7 @@ def check_ignored(workspace: Workspace, fix: bool) -> Check:
         return warn(
             "ignored",
             f"{ignore} is missing.",
-            why="Git would show our own files as new.",
+            why="Git would show the files of Holdfast as new.",
             fix="holdfast doctor --fix",
         )
     if is_missing:
@@ -250,7 +250,7 @@ def check_exchange(workspace: Workspace) -> Check:
             fix=explain_read_only(workspace.tool_folder),
         )
     if supported:
-        return accept("exchange", "Edits that race with us are kept")
+        return accept("exchange", "An edit at the moment of a checkpoint is kept")
     return warn(
         "exchange",
         "This file system cannot exchange two files in one step.",
@@ -262,7 +262,7 @@ def check_exchange(workspace: Workspace) -> Check:
 def check_quarantine(workspace: Workspace) -> Check:
     kept = quarantine.listing(workspace)
     if not kept:
-        return accept("quarantine", "Quarantine is empty")
+        return accept("quarantine", "No unreadable edit is in quarantine")
     return warn(
         "quarantine",
         f"{plural(len(kept), 'file')} in {workspace.quarantine}",
