@@ -76,6 +76,15 @@ def test_history_is_newest_first_and_pages_on(holdfast: Holdfast) -> None:
     assert [record["body"]["text"] for record in rest] == ["one"]
 
 
+def test_the_next_page_of_a_history_keeps_its_stream_and_its_kind(holdfast: Holdfast) -> None:
+    for text in ("one", "two"):
+        holdfast("note", text)
+    (following,) = holdfast(
+        "history", "note:*", "--kind", "noted", "--limit", "1", "--json"
+    ).envelope["next"]
+    assert following == "holdfast history 'note:*' --kind noted --before 2"
+
+
 def test_history_of_one_stream_and_of_one_kind(holdfast: Holdfast) -> None:
     holdfast("note", "here", "--to", "a")
     holdfast("note", "there", "--to", "b")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import sys
 from typing import TYPE_CHECKING
@@ -75,8 +76,9 @@ def history_command(call: Call, stream: str, limit: int, kind: str, before: int 
         return Reply({"records": []}, ["Nothing was written yet."])
     next = []
     if len(records) == limit:
-        options = f"{f' {stream}' if stream else ''} --before {records[-1]['seq']}"
-        next.append(f"holdfast history{options}")
+        chosen = [*([stream] if stream else []), *(["--kind", kind] if kind else [])]
+        before_this = ["--before", str(records[-1]["seq"])]
+        next.append(shlex.join(["holdfast", "history", *chosen, *before_this]))
     lines = _history_lines(records, call.now) if records else [_none_of(call, stream, kind)]
     return Reply({"records": records}, lines, next=next, pages=True)
 
