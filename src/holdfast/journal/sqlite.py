@@ -252,18 +252,15 @@ class SqliteJournal:
         # Without it if this commit fails: what it changed of the tail did not happen.
         tail = self._tails.pop(key, None)
         try:
-            connection = self.connection()
-            with Transaction(connection, self.path, durable=True, appends=True):
+            with self.transaction(appends=True) as connection:
                 if tail is None or tail.data_version != connection.data_version():
                     tail = Tail(connection)
                 receipts = []
                 for append in appends:
                     refused = append
                     receipts.append(tail.append(append))
-                if views:
-                    store_views(connection, views)
-                if effects:
-                    store_effects(connection, effects)
+                store_views(connection, views)
+                store_effects(connection, effects)
             tail.data_version = connection.data_version()
             self._tails[key] = tail
             for receipt in receipts:

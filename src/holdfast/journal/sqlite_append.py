@@ -98,8 +98,7 @@ class Tail:
         if stream.held is None and (append.grant or append.fence is not None):
             stream.held = held_fence(self._connection, stream.number, append.stream, stream.fence)
         held = stream.fence if stream.held is None else stream.held
-        if append.fence is not None or stream.closed_at is not None:
-            refuse_unless_current(append, held, stream.closed_at)
+        refuse_unless_current(append, held, stream.closed_at)
         if not is_expected(append, stream.version, stream.hash):
             raise version_conflict(append, stream.version, self._winner(append, stream))
         if append.grant:

@@ -213,8 +213,7 @@ class Transaction:
         except apsw.Error as failure:
             raise _in_our_words(failure, "writing the journal", self._path) from failure
         finally:
-            if not self._durable or self._connection.in_transaction:
-                self._end()
+            self._end()
         if isinstance(error, apsw.Error) and not isinstance(error, apsw.ConstraintError):
             raise _in_our_words(error, "writing the journal", self._path) from error
 

@@ -91,11 +91,7 @@ def dumps(value: Any) -> str:
 
     Half a surrogate pair, which JSON can spell and UTF-8 cannot, becomes `?`.
     """
-    try:
-        text = "".join(_encode(value, 0))
-    except RecursionError:
-        raise ValueError("nested too deeply for JSON") from None
-    return text if text.isascii() else _encodable(text)
+    return storable(value)[1]
 
 
 def storable(value: Any) -> tuple[Any, str]:

@@ -47,9 +47,9 @@ class LineFile:
 
     def last(self) -> Any:
         """The last whole line of its owner's; None when there is none."""
-        known = _left.get(self._path)
-        if known is not None and known[0] == self._stamp():
-            return known[1]
+        known = self._line_left()
+        if known is not None:
+            return known
         size = os.fstat(self._descriptor).st_size
         length = TAIL
         while size:
@@ -77,11 +77,15 @@ class LineFile:
         _left[self._path] = (self._stamp(), lines[-1])
 
     def _is_torn(self) -> bool:
-        known = _left.get(self._path)
-        if known is not None and known[0] == self._stamp():
+        if self._line_left() is not None:
             return False
         size = os.fstat(self._descriptor).st_size
         return bool(size) and os.pread(self._descriptor, 1, size - 1) != b"\n"
+
+    def _line_left(self) -> Any:
+        """The last line that this process appended; None if the file is another one since."""
+        known = _left.get(self._path)
+        return known[1] if known is not None and known[0] == self._stamp() else None
 
     def _stamp(self) -> tuple[int, int, int, int]:
         status = os.fstat(self._descriptor)

@@ -44,7 +44,7 @@ def _leads_outside(root: str, folders: list[str]) -> bool:
         place = f"{place}/{folder}"
         try:
             mode = os.lstat(place).st_mode
-        except OSError:
+        except (OSError, ValueError):
             return False  # nothing is there, nor below it
         if stat.S_ISLNK(mode):
             inside = os.path.realpath(os.path.join(root, *folders))
