@@ -262,14 +262,19 @@ def typed(holdfast: Holdfast, *words: str) -> list[str]:
     return prompt.split("\n")
 
 
+def leave_an_edit(conversation: Conversation) -> None:
+    """An edit that the session made and left in the work tree."""
+    conversation.edit("a.txt", "one", "two")
+    conversation.leave()
+    Path("a.txt").write_text("two")
+
+
 @pytest.mark.clause("CCC-22", "CCC-24")
 def test_a_terminal_names_the_task_in_progress_of_the_clients_session(
     conversation: Conversation, holdfast: Holdfast
 ) -> None:
     conversation.plan(Read="completed", Docs="pending", Parser="in_progress")
-    conversation.edit("a.txt", "one", "two")
-    conversation.leave()
-    Path("a.txt").write_text("two")
+    leave_an_edit(conversation)
     for _ in range(2):
         assert typed(holdfast) == [
             "Resume the work here. Current task: task 2 of 3. Key files: a.txt.",
@@ -284,9 +289,7 @@ def test_a_clients_session_is_judged_alike_with_its_name_and_without(
     conversation: Conversation, holdfast: Holdfast
 ) -> None:
     """The checkpoint of a terminal beside it counts for it, whoever asks."""
-    conversation.edit("a.txt", "one", "two")
-    conversation.leave()
-    Path("a.txt").write_text("two")
+    leave_an_edit(conversation)
     assert "UNKNOWN" in holdfast("show", TRANSCRIPT).out
     holdfast("checkpoint", "--task", "Parser")
     for change, verdict in (("two", "CLEAN"), ("three", "DRIFTED")):
@@ -303,9 +306,7 @@ def test_a_clients_session_is_judged_alike_with_its_name_and_without(
 def test_a_session_of_which_no_checkpoint_was_made_stays_unknown(
     conversation: Conversation, holdfast: Holdfast
 ) -> None:
-    conversation.edit("a.txt", "one", "two")
-    conversation.leave()
-    Path("a.txt").write_text("two")
+    leave_an_edit(conversation)
     holdfast("checkpoint", "--task", "Parser")
     older = Path(conversation.path).with_name("older.jsonl")
     older.write_text(Path(conversation.path).read_text().replace(TRANSCRIPT, "older"))
@@ -463,3 +464,11 @@ def test_the_first_file_in_the_work_tree_is_announced_once(
     assert holdfast("note", "three", "--to", "other").err == (
         new.format(".notes/other.md") + "leaves it out.\n"
     )
+
+
+@pytest.mark.clause("CCC-24")
+def test_a_prompt_that_states_no_next_action_is_weak(project: Path, holdfast: Holdfast) -> None:
+    said = holdfast("checkpoint", "--done", "Parser", "--file", "a.txt")
+    assert "Next action: not stated" in said.out
+    assert "it names no next action" in said.err
+    assert "it names no next action" not in holdfast("checkpoint", "--next", "write it").err

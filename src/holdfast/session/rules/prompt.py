@@ -139,7 +139,7 @@ def weaknesses(prompt: str) -> list[str]:
         found.append(NAMES_NO_POSITION)
     if not files_in(first):
         found.append(NAMES_NO_FILES)
-    if not next_action_of(rest or first):
+    if not is_stated(next_action_of(rest or first)):
         found.append(NAMES_NO_ACTION)
     if any(mark in prompt for mark in ("[task", "[file", "[specific", "CIA-XXX")):
         found.append("it still holds a placeholder")
