@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,7 @@ from holdfast.kernel.filesystem import kind_of
 Contender = Callable[[], float]
 MEMORY = ("tmpfs", "ramfs", "devtmpfs")
 WARM_UP = 3
+REMOVALS = 50
 BLOCKS = 4
 
 
@@ -195,8 +197,22 @@ def workplace() -> Iterator[str]:
         parent = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     if kind_of(parent) in MEMORY:
         raise RuntimeError(f"{parent} is in memory; set TMPDIR to a folder on a disk")
-    with tempfile.TemporaryDirectory(prefix="holdfast-bench-", dir=parent) as folder:
+    folder = tempfile.mkdtemp(prefix="holdfast-bench-", dir=parent)
+    try:
         yield folder
+    finally:
+        _remove(folder)
+
+
+def _remove(folder: str) -> None:
+    """Remove a folder in which the processes that hooks leave behind may still write for a moment."""
+    for _ in range(REMOVALS):
+        try:
+            shutil.rmtree(folder)
+            return
+        except OSError:
+            time.sleep(0.1)
+    shutil.rmtree(folder)
 
 
 def say(text: str) -> None:

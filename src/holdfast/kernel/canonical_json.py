@@ -20,7 +20,7 @@ def _not_a_number(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
-def _accelerated() -> tuple[Any, Any]:
+def _accelerated() -> tuple[Any, Any, Any]:
     from _json import encode_basestring, make_encoder, make_scanner
 
     def unknown(value: object) -> object:
@@ -41,6 +41,7 @@ def _accelerated() -> tuple[Any, Any]:
 
     # Without markers: a circle ends as a RecursionError, which `dumps` turns into a ValueError.
     encode = make_encoder(None, unknown, encode_basestring, None, ":", ",", True, False, False)
+    spread = make_encoder(None, unknown, encode_basestring, None, ": ", ", ", False, False, False)
 
     def loads(text: str) -> Any:
         try:
@@ -57,33 +58,32 @@ def _accelerated() -> tuple[Any, Any]:
     example = {"b": ["é", 1.5, None], "a": True}
     if loads("".join(encode(example, 0))) != example:
         raise ImportError("_json does not behave as expected")
-    return encode, loads
+    return encode, loads, spread
 
 
-def _portable() -> tuple[Any, Any]:
+def _portable() -> tuple[Any, Any, Any]:
     import json
+    from functools import partial
+
+    dumps = partial(json.dumps, ensure_ascii=False, allow_nan=False, check_circular=False)
 
     def encode(value: Any, _: int) -> str:
-        return json.dumps(
-            value,
-            ensure_ascii=False,
-            allow_nan=False,
-            check_circular=False,
-            sort_keys=True,
-            separators=(",", ":"),
-        )
+        return dumps(value, sort_keys=True, separators=(",", ":"))
+
+    def spread(value: Any, _: int) -> str:
+        return dumps(value)
 
     def loads(text: str) -> Any:
         return json.loads(text, parse_constant=_not_a_number)
 
-    return encode, loads
+    return encode, loads, spread
 
 
-# `_encode` gives the parts of a text.
+# `_encode` and `_spread` give the parts of a text.
 try:
-    _encode, _loads = _accelerated()
+    _encode, _loads, _spread = _accelerated()
 except (ImportError, TypeError, AttributeError):
-    _encode, _loads = _portable()
+    _encode, _loads, _spread = _portable()
 
 
 def dumps(value: Any) -> str:
@@ -121,6 +121,14 @@ def loads(text: str) -> Any:
         return _loads(text)
     except RecursionError:
         raise ValueError("JSON nested too deeply") from None
+
+
+def line(value: Any) -> str:
+    """JSON for people on one line: a blank after each comma and colon, keys as they come."""
+    try:
+        return _encodable("".join(_spread(value, 0)))
+    except RecursionError:
+        raise ValueError("nested too deeply for JSON") from None
 
 
 def indented(value: Any) -> str:

@@ -16,7 +16,6 @@ from holdfast.kernel.text import harmless_json
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from json import JSONEncoder
     from typing import Any
 
 # Enough for the last line, unless it is very long.
@@ -36,10 +35,16 @@ class LineFile:
         self._descriptor = os.open(path, flags, 0o666)
         self._path = path
         self._is_ours = is_ours
+        self._size = 0
+        # The last line that this process appended; None if the file is another one since.
+        self._left: Any = None
 
     def __enter__(self) -> LineFile:
         # Two processes that miss the same line must not both append it.
         fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+        status = os.fstat(self._descriptor)
+        stamp, line = _left.get(self._path, (None, None))
+        self._size, self._left = status.st_size, line if stamp == _stamp_of(status) else None
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -47,49 +52,38 @@ class LineFile:
 
     def last(self) -> Any:
         """The last whole line of its owner's; None when there is none."""
-        known = self._line_left()
-        if known is not None:
-            return known
-        size = os.fstat(self._descriptor).st_size
+        if self._left is not None:
+            return self._left
         length = TAIL
-        while size:
-            text = os.pread(self._descriptor, length, max(size - length, 0))
+        while self._size:
+            text = os.pread(self._descriptor, length, max(self._size - length, 0))
             for piece in reversed(text.split(b"\n")[:-1]):
                 value = self._value(piece)
                 if value is not None:
                     return value
-            if length >= size:
+            if length >= self._size:
                 return None
             length *= 4
         return None
 
     def all(self) -> list[Any]:
-        size = os.fstat(self._descriptor).st_size
-        pieces = os.pread(self._descriptor, size, 0).split(b"\n")
+        pieces = os.pread(self._descriptor, self._size, 0).split(b"\n")
         return [value for value in map(self._value, pieces) if value is not None]
 
     def append(self, lines: Sequence[Any]) -> None:
-        text = harmless_json("".join([f"{_spell(line)}\n" for line in lines]))
+        text = harmless_json("".join([f"{canonical_json.line(line)}\n" for line in lines]))
         # What a crash cut off stays a line of its own, which no reader takes for one of ours.
         write_all(self._descriptor, ("\n" + text if self._is_torn() else text).encode())
         if len(_left) >= MOST_LEFT:
             _left.clear()
-        _left[self._path] = (self._stamp(), lines[-1])
+        status = os.fstat(self._descriptor)
+        self._size, self._left = status.st_size, lines[-1]
+        _left[self._path] = (_stamp_of(status), self._left)
 
     def _is_torn(self) -> bool:
-        if self._line_left() is not None:
+        if self._left is not None or not self._size:
             return False
-        size = os.fstat(self._descriptor).st_size
-        return bool(size) and os.pread(self._descriptor, 1, size - 1) != b"\n"
-
-    def _line_left(self) -> Any:
-        """The last line that this process appended; None if the file is another one since."""
-        known = _left.get(self._path)
-        return known[1] if known is not None and known[0] == self._stamp() else None
-
-    def _stamp(self) -> tuple[int, int, int, int]:
-        status = os.fstat(self._descriptor)
-        return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+        return os.pread(self._descriptor, 1, self._size - 1) != b"\n"
 
     def _value(self, piece: bytes) -> Any:
         try:
@@ -99,13 +93,5 @@ class LineFile:
         return value if isinstance(value, dict) and self._is_ours(value) else None
 
 
-def _spell(line: Any) -> str:
-    """One line, with spaces after commas and colons. The encoder is made once: that takes longer than a line."""
-    if not _encoders:
-        from json import JSONEncoder
-
-        _encoders.append(JSONEncoder(ensure_ascii=False))
-    return _encoders[0].encode(line)
-
-
-_encoders: list[JSONEncoder] = []
+def _stamp_of(status: os.stat_result) -> tuple[int, int, int, int]:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

@@ -54,9 +54,11 @@ def _base_of(name: str) -> int:
 def put_away(stem: str, displaced: str, expected: str | None, base: int, gone: list[str]) -> bool:
     """Let a displaced file that is still what it was be removed: it joins `gone`. True when it was written
     to meanwhile, or may still be: then it is kept as an edit."""
-    if identity_of(displaced) is None:
+    is_still = is_quiet(displaced)
+    found = identity_of(displaced)
+    if found is None:
         return False
-    if is_quiet(displaced) and identity_of(displaced) == expected:
+    if is_still and found == expected:
         gone.append(displaced)
         return False
     keep(stem, displaced, base)

@@ -52,6 +52,15 @@ OF_ONE_ATTEMPT = (
     *("current_issue", "fixes_applied", "fixes_remaining", "cycle"),
 )
 
+# What `loop_state` holds in a new track.
+FIRST_LOOP: Mapping[str, Any] = {
+    "current_step": PLAN,
+    "step_status": NOT_STARTED,
+    "fix_cycle_count": 0,
+    "max_fix_cycles": MAX_FIX_CYCLES,
+    "checkpoints": {},
+}
+
 
 def apply(document: Any, changes: Iterable[Change]) -> Any:
     """The document after the changes; the given one stays as it is."""
@@ -360,14 +369,7 @@ def skeleton(state: LoopState, now: int) -> list[Change]:
             "created_at": clock.stamp(now),
         }
         changes.append([PUT, [], first])
-    defaults = {
-        "current_step": PLAN,
-        "step_status": NOT_STARTED,
-        "fix_cycle_count": 0,
-        "max_fix_cycles": MAX_FIX_CYCLES,
-        "checkpoints": {},
-    }
-    lacking = {name: value for name, value in defaults.items() if loop.get(name) is None}
+    lacking = {name: value for name, value in FIRST_LOOP.items() if loop.get(name) is None}
     if lacking:
         changes.append([PUT, ["loop_state"], lacking])
     empty = [step for step, found in checkpoints_of(state).items() if not found]

@@ -75,8 +75,7 @@ def checkpoints_of(state: LoopState) -> Mapping[str, Any]:
 
 
 def checkpoint_of(state: LoopState, step: str) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = checkpoints_of(state).get(step, {})
-    return found
+    return (loop_of(state).get("checkpoints") or {}).get(step) or {}
 
 
 def status_of(state: LoopState, step: str) -> str:

@@ -143,10 +143,14 @@ def write(document: dict[str, Any], order: Order) -> str:
         if kind is list:
             return f"[\n{inner}{between.join(lines_of(value, place, inner))}\n{margin}]"
         keys = _keys(value, order.get(place)) if order else _ranked(value)
-        lines = [
-            f"{spell(key)}: {text_of(value[key], place + pointer([key]) if order else '', inner)}"
-            for key in keys
-        ]
+        lines = []
+        for key in keys:
+            item = value[key]
+            if type(item) is str:
+                text = spell(item)
+            else:
+                text = text_of(item, place + pointer([key]) if order else "", inner)
+            lines.append(f"{spell(key)}: {text}")
         return f"{{\n{inner}{between.join(lines)}\n{margin}}}"
 
     def lines_of(items: list[Any], place: str, inner: str) -> list[str]:

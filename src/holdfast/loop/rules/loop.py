@@ -6,7 +6,7 @@ track's lock, running programs and finding plans is composed in `holdfast.loop`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, KeysView, Mapping
 
 from holdfast.kernel import conflicts
 from holdfast.kernel.errors import HoldfastError, Usage
@@ -169,6 +169,10 @@ class Views(Mapping[str, str]):
 
     def __len__(self) -> int:
         return 1
+
+    def keys(self) -> KeysView[str]:
+        """Those of a plain dictionary: the write path compares them, and `Mapping` does so in Python."""
+        return {self._path: ""}.keys()
 
 
 def render(state: LoopState) -> Mapping[str, str]:
