@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import threading
 from pathlib import Path
 
@@ -151,6 +152,19 @@ def test_a_program_that_goes_into_the_background_is_kept_until_it_is_released(
     wait_for(lambda: tree.find_marked(bench.marks))
     bench.programs.release(bench.marks[0])
     assert bench.left() == []
+
+
+def test_a_program_in_the_middle_of_an_exec_is_found(tmp_path: Path) -> None:
+    """It has no environment for an instant. One that is missed then would run on for ever."""
+    script, mark = tmp_path / "again.sh", new_id()
+    script.write_text('exec /bin/sh "$0"\n')
+    with subprocess.Popen(["/bin/sh", script], env={**os.environ, tree.MARK: mark}) as process:
+        try:
+            wait_for(lambda: tree.find_marked([mark]))
+            missed = sum(not tree.find_marked([mark]) for _ in range(150))
+        finally:
+            process.kill()
+    assert missed == 0
 
 
 def test_a_background_program_without_its_mark_is_found_as_well(bench: Bench) -> None:

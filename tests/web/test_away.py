@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from scripts.page_server import Serving
@@ -15,6 +16,7 @@ from holdfast.kernel import clock, inbox
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import NotFound, StoreAway
 from holdfast.kernel.workspace import discover
+from holdfast.web import background
 from holdfast.web.workspaces import opened_to_read
 from tests.web.world import Stream, Visitor, World
 
@@ -23,6 +25,18 @@ PAGES = ("/board", "/work", "/fleet", "/budget", "/history")
 
 def moved(world: World) -> None:
     os.rename(world.workspace.home, f"{world.workspace.home}-away")
+
+
+def put_in_inbox(world: World) -> None:
+    queued: inbox.Queued = {
+        "id": new_id(),
+        "stream": "note:default",
+        "command": {"do": "note", "text": "waits"},
+        "actor": "codex",
+        "fence": None,
+        "at": clock.precise(clock.now()),
+    }
+    inbox.put(world.workspace, queued)
 
 
 def removed(world: World) -> None:
@@ -92,18 +106,7 @@ def test_no_new_journal_begins_where_one_is_missed(world: World, visitor: Visito
     id = world.verify()
     visitor.get("/board")
     moved(world)
-    command = {"do": "note", "text": "waits"}
-    inbox.put(
-        world.workspace,
-        {
-            "id": new_id(),
-            "stream": "note:default",
-            "command": command,
-            "actor": "codex",
-            "fence": None,
-            "at": clock.precise(clock.now()),
-        },
-    )
+    put_in_inbox(world)
     visitor.client.cookies.clear()
     assert (
         visitor.send(f"/w/{world.key}/gates/{id}", csrf="x", answer="approved").status_code == 401
@@ -112,6 +115,23 @@ def test_no_new_journal_begins_where_one_is_missed(world: World, visitor: Visito
     assert "is away" in visitor.get("/board").text
     visitor.server.cache.inboxes.take_in()
     assert not os.path.exists(world.workspace.journal_path)
+
+
+def test_no_new_journal_begins_where_one_goes_away_while_inboxes_are_looked_at(
+    world: World, visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.verify()
+    visitor.get("/board")
+    put_in_inbox(world)
+
+    def look(place: str) -> list[str]:
+        moved(world)
+        return inbox.waiting(place)
+
+    monkeypatch.setattr(background, "inbox", SimpleNamespace(waiting=look))
+    visitor.server.cache.inboxes.take_in()
+    assert not os.path.exists(world.workspace.journal_path)
+    assert "is away" in visitor.get("/board").text
 
 
 @pytest.mark.parametrize("is_open", [True, False])

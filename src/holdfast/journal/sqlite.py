@@ -147,7 +147,7 @@ class SqliteJournal:
         self._is_new = is_new
         self.mark = Mark(path)
         self._connections: dict[tuple[int, int], apsw.Connection] = {}
-        self._tails: dict[tuple[int, int], Tail] = {}
+        self._tails: dict[apsw.Connection, Tail] = {}
         self.connection()
 
     # Connections and transactions
@@ -248,21 +248,23 @@ class SqliteJournal:
         effects: Sequence[Effect] = (),
     ) -> list[Receipt]:
         refused: Append | None = None
-        key = (os.getpid(), get_ident())
+        connection = self.connection()
         # Without it if this commit fails: what it changed of the tail did not happen.
-        tail = self._tails.pop(key, None)
+        tail = self._tails.pop(connection, None)
         try:
-            with self.transaction(appends=True) as connection:
+            with Transaction(connection, self.path, durable=True, appends=True):
                 if tail is None or tail.data_version != connection.data_version():
                     tail = Tail(connection)
                 receipts = []
                 for append in appends:
                     refused = append
                     receipts.append(tail.append(append))
-                store_views(connection, views)
-                store_effects(connection, effects)
+                if views:
+                    store_views(connection, views)
+                if effects:
+                    store_effects(connection, effects)
             tail.data_version = connection.data_version()
-            self._tails[key] = tail
+            self._tails[connection] = tail
             for receipt in receipts:
                 self.mark.note(receipt["records"])
             return receipts

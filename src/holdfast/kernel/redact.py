@@ -154,7 +154,7 @@ _compiled: dict[str, re.Pattern[str]] = {}
 class Redactor:
     """Takes secrets out of text and of JSON values, and counts what it took by rule."""
 
-    __slots__ = ("_exact", "_rules", "_spellings", "counts")
+    __slots__ = ("_exact", "_own", "_spellings", "counts")
 
     def __init__(
         self, environment: Mapping[str, str] | None = None, rules: Mapping[str, str] | None = None
@@ -163,22 +163,27 @@ class Redactor:
         # As they stand inside a JSON text, if they stand otherwise there.
         escaped = (canonical_json.dumps(secret)[1:-1] for secret in self._exact)
         self._spellings = tuple(dict.fromkeys((*self._exact, *escaped)))
-        self._rules = RULES + tuple((name, ("",), rule) for name, rule in (rules or {}).items())
+        self._own: tuple[Rule, ...] = tuple(
+            (name, ("",), rule) for name, rule in (rules or {}).items()
+        )
         self.counts: dict[str, int] = {}
 
     def value(self, body: Any, serialised: str) -> Any:
         """The JSON value without secrets: itself, untouched, when there are none."""
-        rules = self._suspects(serialised)
-        if not self._spellings or not self._holds_exact(serialised):
+        found = _literals_in(serialised)
+        if not found and not self._own and not self._spellings:
+            return body
+        rules = self._suspects(found)
+        if not self._holds_exact(serialised):
             if not rules:
                 return body
-            if len(self._rules) == len(RULES) and not _holds_secret(_flat(body), rules):
+            if not self._own and not _holds_secret(_flat(body), rules):
                 return body
         walked = self._walk(body, rules)
         return body if walked == body else walked
 
     def text(self, text: str) -> str:
-        return self._clean(text, self._suspects(text))
+        return self._clean(text, self._suspects(_literals_in(text)))
 
     def _clean(self, text: str, rules: Sequence[Rule]) -> str:
         for secret in self._exact:
@@ -199,17 +204,13 @@ class Redactor:
                 return True
         return False
 
-    def _suspects(self, text: str) -> Sequence[Rule]:
-        """The rules of which a literal occurs, each with those that do; the user's own always."""
-        found = _literals_in(text)
-        own = self._rules[len(RULES) :]
-        if not found:
-            return own
+    def _suspects(self, found: set[str]) -> Sequence[Rule]:
+        """The rules of which a literal was found, each with those that were; the user's own always."""
         suspects = []
         for place in sorted({place for literal in found for place in _PLACES[literal]}):
             name, literals, pattern = RULES[place]
             suspects.append((name, tuple([each for each in literals if each in found]), pattern))
-        return [*suspects, *own]
+        return [*suspects, *self._own]
 
     def _apply(self, rule: Rule, text: str) -> str:
         name, literals, pattern = rule
@@ -255,7 +256,7 @@ class Redactor:
     def _member(self, key: str, item: Any, rules: Sequence[Rule]) -> Any:
         """`{"password": "hunter22"}` says in its key what the text alone does not."""
         walked = self._walk(item, rules)
-        if isinstance(walked, str) and self._suspects(f"{key}="):
+        if isinstance(walked, str) and (self._own or _literals_in(f"{key}=")):
             named = self._clean(f"{key}={walked}", rules)
             if named.startswith(f"{key}=[redacted:"):
                 return named[len(key) + 1 :]

@@ -137,7 +137,7 @@ def draft(
             text = canonical_json.dumps(clean)
         drafts.append(
             {
-                "id": record_id(id, position),
+                "id": record_id(id, position) if position else id,
                 "kind": kind,
                 "body": clean,
                 "text": text,

@@ -20,6 +20,10 @@ from holdfast.processes.identity import lives, started
 # The variable that marks every process of one attempt.
 MARK = "HOLDFAST_ATTEMPT"
 PAUSE_SECONDS = 0.01
+# How often a process without an environment is looked at before it counts as one without a mark.
+LOOKS = 10
+EXEC_SECONDS = 0.005
+UNREAD = ""
 _SUBREAPER, _DEATH_SIGNAL = 36, 1
 
 
@@ -64,16 +68,26 @@ def find_marked(marks: Iterable[str]) -> list[int]:
     """The living processes whose environment holds one of these marks, and what is below them."""
     wanted = set(marks)
     found: list[int] = []
-    for process in psutil.process_iter() if wanted else []:
-        if process.pid == os.getpid():
-            continue
-        try:
-            mark = process.environ().get(MARK)
-        except (psutil.Error, OSError):  # it has ended, or is another user's
-            continue
-        if mark in wanted and _is_alive(process):
-            found.append(process.pid)
+    unread = [one for one in psutil.process_iter() if one.pid != os.getpid()] if wanted else []
+    for look in range(LOOKS):
+        if look:
+            time.sleep(EXEC_SECONDS)
+        marked = {process: _mark_of(process) for process in unread}
+        found = [each.pid for each, mark in marked.items() if mark in wanted and _is_alive(each)]
+        unread = [process for process, mark in marked.items() if mark == UNREAD]
+        if found or not unread:
+            break
     return list(dict.fromkeys([*found, *(one for each in found for one in descendants(each))]))
+
+
+def _mark_of(process: psutil.Process) -> str | None:
+    """The mark in the environment of a process; UNREAD for one without any, which may be in the middle of an
+    exec. A thread of the kernel has no program either."""
+    try:
+        variables = process.environ()
+        return variables.get(MARK) if variables or not process.exe() else UNREAD
+    except (psutil.Error, OSError):  # it has ended, or is another user's
+        return None
 
 
 def end_marked(marks: Iterable[str], known: Iterable[tuple[int, str]] = ()) -> list[int]:

@@ -138,7 +138,7 @@ class Inboxes:
             if one.is_away:
                 continue
             try:
-                # Refused where the journal is missed, also since the last look: no new one begins there.
+                # Refused where the journal is missed, also since a look: no new one begins there.
                 workspace = one.open()
                 places = worktrees(workspace)
                 if any(inbox.waiting(place) for place in places):

@@ -13,6 +13,7 @@ from holdfast.remote.identity import name_of
 LONGEST_KEY = 40
 AWAY = "away"
 Identity = tuple[int, int, int, int]
+_OF_THE_JOURNAL = ("journal_damaged", "journal_error", "journal_gone")
 
 
 class ServedWorkspace:
@@ -69,6 +70,8 @@ class ServedWorkspace:
                 hint="Put it back, or begin anew with whatever is written next.",
                 kind="journal_gone",
             )
+        # Nor does one begin anew when the file goes away after this look.
+        workspace.begins_journal = file is None
         return file
 
     def look(self) -> int:
@@ -126,7 +129,7 @@ def look_at(workspace: Workspace) -> Identity | None:
 
 def is_away(error: HoldfastError) -> bool:
     """Whether the error is about the journal, and not about the request."""
-    return isinstance(error, StoreAway) or error.kind in ("journal_damaged", "journal_error")
+    return isinstance(error, StoreAway) or error.kind in _OF_THE_JOURNAL
 
 
 def as_away(error: HoldfastError | OSError) -> StoreAway:
