@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast import api
 from holdfast.kernel.workspace import discover
 from holdfast.session import sessions
 from holdfast.session.rules.prompt import is_composed, weaknesses
@@ -223,6 +224,22 @@ def test_a_prompt_names_no_remaining_task_where_there_is_none(
     )
     done = holdfast("checkpoint", "--done", "Write the docs", "--task", "").out
     assert NOT_STATED in done
+
+
+def test_an_empty_next_action_clears_the_last_one(project: Path, holdfast: Holdfast) -> None:
+    """In a prompt of ours and in one that a person wrote; by the command line and by the library."""
+    holdfast("checkpoint", "--task", "Write the docs", "--next", "ask Kim for the picture")
+    assert "Next action: Write the docs.\n" in holdfast("checkpoint", "--next", "").out
+    assert "Kim" not in holdfast("resume").out
+
+    holdfast("checkpoint", "--next", "ask Kim again", "--task", "")
+    text = PROGRESS.read_text("utf-8")
+    prompt = text[text.index("Resume ") : text.index("ask Kim again.") + len("ask Kim again.")]
+    PROGRESS.write_text(text.replace(prompt, "Ask Kim, then Lee."), "utf-8")
+    assert "Ask Kim, then Lee." in holdfast("checkpoint").out
+    with api.open(str(project)) as workspace:
+        workspace.checkpoint(next="", skip_git=True)
+    assert NOT_STATED in holdfast("resume", "--prompt-only").out
 
 
 def test_the_words_of_an_earlier_version_for_no_next_action_are_no_statement(

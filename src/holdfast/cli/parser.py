@@ -28,13 +28,6 @@ class TextOrEmpty(click.types.StringParamType):
     """A text that may be empty: it clears a field, or the operation says what it lacks."""
 
 
-class LastingText(click.types.StringParamType):
-    """A text that cannot be cleared; `hint` says what to do instead."""
-
-    def __init__(self, hint: str) -> None:
-        self.hint = hint
-
-
 TEXT_OR_EMPTY = TextOrEmpty()
 # A command is suggested for a word that is at least so much like it, or the beginning of it.
 LIKENESS = 0.7
@@ -102,8 +95,6 @@ def _refuse_empty(context: click.Context, arguments: dict[str, Any]) -> None:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             leave_out = "" if parameter.required else ", or leave it out"
             hint = f"Give it a value{leave_out}: `{context.command_path} --help`."
-            if isinstance(parameter.type, LastingText):
-                hint = parameter.type.hint
             raise Usage(f"{_label(parameter)} is empty.", hint=hint)
 
 

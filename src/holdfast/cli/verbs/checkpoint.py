@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from holdfast.cli.frame import Call, Reply, tell_of_new_file, warn
-from holdfast.cli.parser import TEXT_OR_EMPTY, LastingText, verb
+from holdfast.cli.parser import TEXT_OR_EMPTY, verb
 from holdfast.cli.terminal import safe
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.session import progress_document, sessions
@@ -70,8 +70,8 @@ WEAK_WITHOUT = {
 @click.option(
     "--next",
     "next_action",
-    type=LastingText("It cannot be cleared: state another one, or leave --next out to keep it."),
-    help="The next action, as specific as possible.",
+    type=TEXT_OR_EMPTY,
+    help="The next action, as specific as possible. An empty one clears the last.",
 )
 @click.option(
     "--file",
@@ -174,7 +174,7 @@ def _read_fields(options: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str
             document[name] = [text for text in options[name] if text.strip()]
     if options["no_blockers"]:
         document["blockers"] = []
-    if options["next_action"]:
+    if options["next_action"] is not None:
         document["next"] = options["next_action"]
     given, claims = progress_document.read(document)
     claims += [{"claim": text, "probe": parse(probe)} for text, probe in options["claims"]]

@@ -26,8 +26,8 @@ NO_COMMIT = "No commit was made: `holdfast checkpoint` in a shell makes it."
 def checkpoint(
     call: ToolCall,
     task: Annotated[str | None, Field(description="Current task.")] = None,
-    status: Annotated[str | None, Field(description="How far that task is.")] = None,
-    next: Annotated[str | None, Field(description="Next action; be specific.")] = None,
+    status: Annotated[str | None, Field(description="How far it is.")] = None,
+    next: Annotated[str | None, Field(description='Specific next action; "" clears.')] = None,
     done: Annotated[list[str] | None, Field(description="Tasks finished.")] = None,
     remaining: Annotated[
         list[str] | None, Field(description="Tasks left; replaces the list.")
@@ -38,14 +38,14 @@ def checkpoint(
     ] = None,
     files: Annotated[list[str] | None, Field(description="Files in scope.")] = None,
     issue: Annotated[str | None, Field(description="ENG-12 or #12.")] = None,
-    title: Annotated[str | None, Field(description="The issue's title.")] = None,
+    title: Annotated[str | None, Field(description="Issue title.")] = None,
     claims: Annotated[
         dict[str, str] | None,
         Field(description="Claim to probe: file:PATH, commit:ID, clean."),
     ] = None,
     reason: Literal["session-split", "context-threshold", "handoff"] = "handoff",
     session: Annotated[str | None, Field(description="Default: the current one.")] = None,
-    tracker: Annotated[bool, Field(description="Update the issue's status comment.")] = True,
+    tracker: Annotated[bool, Field(description="Update the issue's comment.")] = True,
 ) -> ToolAnswer:
     """Save this session's progress (.ccc-progress.md) so that a new session can continue it. Call it before
     the context is full, at a handoff, and when told to stop. Omitted fields keep their value."""

@@ -206,14 +206,15 @@ def _list_cleared(state: SessionState, given: Any) -> list[str]:
 
 
 def _prompt(before: Progress, after: Progress, command: Any) -> str:
-    """The prompt as it is now. What a person wrote in its place stays until a next action is given."""
+    """The prompt as it is now. What a person wrote in its place stays until a next action is given; an empty
+    one clears the last, and the lists of tasks say what is next."""
     # A new session is given the prompt of the one before it, to begin with.
     kept = command["given"].get("prompt") or before["prompt"]
     given = command["given"].get("next")
-    if kept and not given and not is_composed(kept):
+    if kept and given is None and not is_composed(kept):
         return kept
     action = one_line(given or "")
-    if not action and not is_planned(next_action_of(kept), before):
+    if given is None and not is_planned(next_action_of(kept), before):
         action = next_action_of(kept)
     tasks = ("completed", "current", "remaining")
     moved = any(before[name] != after[name] for name in tasks)  # type: ignore[literal-required]
