@@ -48,6 +48,8 @@ $(VENV)/.compiled: $(READY)
 test: $(VENV)/.compiled ## all tests but the slow proofs and the real clients; the ten slowest at the end
 	@scripts/need chromium || test -z "$(CI)"
 	@scripts/need ip iproute2 || test -z "$(CI)"
+	@scripts/need busybox || test -z "$(CI)"
+	@scripts/need mksh || test -z "$(CI)"
 	@$(BIN)/python -m pytest -n 3 --dist worksteal --durations=10 --ignore=tests/real_clients -m "not proof and not clients" $(RERUNS)
 
 test-pythons: $(READY) ## a smoke set on Python 3.11, 3.12 and 3.13, as far as they are installed, and the wheel on each; PYTHONS=--others leaves ours out

@@ -11,7 +11,7 @@ from holdfast.clients.events import paths_of
 from holdfast.kernel.workspace import discover
 from holdfast.processes import relaunch
 from holdfast.session import client_process, session_files
-from tests.hooks.test_launcher import MAKE, Hooks, begin, hooks
+from tests.hooks.launcher_scene import MAKE, Hooks, begin, hooks
 from tests.hooks.world import TOOL, USED, ask, denied
 from tests.session import world as session_world
 from tests.session.world import Holdfast

@@ -148,6 +148,11 @@ run_python() {
   fi
 }
 
+# mksh has no printf of its own, and the client's PATH may lead to none.
+say() {
+  [ "$KSH_VERSION" ] && print -r -- "$1" || printf '%s\n' "$1"
+}
+
 # One line for the next `holdfast doctor`. A file for each event, so that they stay few and small.
 note_failure() {
   find_python
@@ -164,14 +169,15 @@ note_failure() {
 "}
     [ -n "$reason" ] || reason="$python ended with $1."
   fi
-  printf '%s\n' "$reason" "$PWD" >"$here/failed/$client.$event"
+  say "$reason
+$PWD" >"$here/failed/$client.$event"
 }
 
 # Let Python answer, and go. When it cannot be started, a stop still denies the tool.
 ask() {
   tell_python
   if [ "$has_payload" ]; then
-    printf '%s\n' "$payload" | run_python "$client" ${event:+"$event"}
+    say "$payload" | run_python "$client" ${event:+"$event"}
   else
     run_python "$client" ${event:+"$event"}
   fi
@@ -188,7 +194,7 @@ keep() {
   kept=$root/.holdfast/pending/$client.$event.$session.$$
   set -C
   case $event in
-  Stop | AfterAgent) printf '%s\n' "$turn" >"$kept" ;;
+  Stop | AfterAgent) say "$turn" >"$kept" ;;
   *) [ -x /bin/cat ] && /bin/cat >"$kept" ;;
   esac
   written=$?
@@ -325,9 +331,9 @@ deny() {
   esac
   text="Holdfast: $text (holdfast itself cannot be started; a person removes the stop with holdfast release)"
   case $client in
-  gemini) printf '{"decision":"deny","reason":"%s"}\n' "$text" ;;
-  opencode) printf '{"deny":"%s"}\n' "$text" ;;
-  *) printf '{"hookSpecificOutput":{"hookEventName":"%s","permissionDecision":"deny","permissionDecisionReason":"%s"}}\n' "$event" "$text" ;;
+  gemini) say "{\"decision\":\"deny\",\"reason\":\"$text\"}" ;;
+  opencode) say "{\"deny\":\"$text\"}" ;;
+  *) say "{\"hookSpecificOutput\":{\"hookEventName\":\"$event\",\"permissionDecision\":\"deny\",\"permissionDecisionReason\":\"$text\"}}" ;;
   esac
   exit 0
 }
