@@ -436,3 +436,15 @@ def test_a_failure_is_told_by_the_line_that_says_what_is_wrong() -> None:
     step, where = next_of(failed["seen"])
     assert where == "what fails"
     assert step == "make `python3 -m unittest` pass: AssertionError: 3 != 4"
+
+
+def test_the_first_words_of_a_command_that_end_in_a_quotation_say_that_they_go_on() -> None:
+    text = render(
+        seen(
+            *run("1", "git log --oneline -5"),
+            *run("2", "printf 'from decimal import Decimal' | cat - tally.py > t && mv t tally.py"),
+        ),
+        6_000,
+    )
+    assert "git log --oneline" in text
+    assert "printf 'from decimal…" in text

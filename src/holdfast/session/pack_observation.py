@@ -326,10 +326,13 @@ def _commands(seen: Observation, most: int, shown: str, *, tight: bool) -> list[
     ):
         if start in said:
             continue
-        if len(start) + 2 > most - 20:
+        # One that ends in the middle of a quotation says that it goes on.
+        is_cut = any(start.count(quote) % 2 for quote in "'\"")
+        text = f"{one_line(start)}…" if is_cut else one_line(start)
+        if len(text) + 2 > most - 20:
             break
-        starts.append(one_line(start))
-        most -= len(start) + 2
+        starts.append(text)
+        most -= len(text) + 2
     if starts:
         lines.append(f"- also ran: {'; '.join(starts)}")
     return lines
