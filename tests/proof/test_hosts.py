@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from holdfast.journal.chain import verify
+from holdfast.kernel import canonical_json
 from tests.proof.forwarders import holder_of
 from tests.proof.hosts import PATIENCE, WORKSPACE, Host, Hosts, why_not
 
@@ -98,7 +99,8 @@ def refuse_second_owners(records: list[Record]) -> None:
         if not stream.startswith("agent:"):
             continue
         if fence is None:
-            assert record["kind"] in KEPT_ONLY, record
+            # As a text: pytest shortens a record, and what such an edit says is what one has to know.
+            assert record["kind"] in KEPT_ONLY, canonical_json.dumps(record)
             continue
         assert fence >= held.get(stream, 0), (held, record)
         if fence > held.get(stream, 0):
