@@ -137,7 +137,7 @@ def draft(
             text = canonical_json.dumps(clean)
         drafts.append(
             {
-                "id": record_id(id, position) if position else id,
+                "id": record_id(id, position),
                 "kind": kind,
                 "body": clean,
                 "text": text,
