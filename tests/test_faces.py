@@ -28,6 +28,7 @@ from holdfast.cli.frame import run
 from holdfast.fleet.api import Member
 from holdfast.gates.api import Gate, Gates
 from holdfast.hooks.run import command, respond_to
+from holdfast.kernel.workspace import discover
 from holdfast.loop.api import Loop, LoopStep
 from holdfast.loop.rules.checkpoint import loop_of
 from holdfast.plans.api import Plans
@@ -154,8 +155,7 @@ def world(
 @contextmanager
 def nothing_after_the_turn(root: Path) -> Iterator[None]:
     """A hook leaves the look at the work tree to a process; it waits here until the test is done."""
-    (root / ".holdfast").mkdir(exist_ok=True)
-    with open(root / ".holdfast" / "after-turn.lock", "w") as lock:
+    with open(os.path.join(discover(str(root)).prepare_private(), "after-turn.lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 

@@ -78,7 +78,7 @@ def test_in_the_place_of_the_backups(
 def test_in_the_place_of_what_the_worktree_remembers(
     fleet: Scene, quick: Holdfast, spoil: Callable[[Path], None]
 ) -> None:
-    for path in (fleet.root / ".holdfast" / "lives").iterdir():
+    for path in (fleet.root / ".git" / "holdfast" / "worktree" / "lives").iterdir():
         spoil(path)
     answer = quick("agent", "beat", A)
     assert answer.code == 5

@@ -148,7 +148,9 @@ def test_resume_of_an_agent_whose_program_runs_needs_a_word(
         monkeypatch.setenv("HOLDFAST_AGENT_PID", str(other.pid))
         crashed.resume()
         monkeypatch.delenv("HOLDFAST_AGENT_PID")
-        (crashed.root / ".holdfast" / "lives").rename(crashed.root / "elsewhere")
+        (crashed.root / ".git" / "holdfast" / "worktree" / "lives").rename(
+            crashed.root / "elsewhere"
+        )
         with pytest.raises(Conflict) as refused:
             crashed.resume()
         assert refused.value.kind == "agent_lives"

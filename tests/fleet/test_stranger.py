@@ -247,7 +247,8 @@ def test_one_that_was_taken_over_is_not_restored(scene: Scene, holdfast: Holdfas
 
 
 def test_a_life_that_its_worktree_cannot_remember(scene: Scene, holdfast: Holdfast) -> None:
-    Path(scene.workspace.prepare_tool_folder(), "lives").write_text("", "utf-8")
+    Path(scene.workspace.prepare_private(), "lives").write_text("", "utf-8")
+    os.mkfifo(Path(scene.workspace.prepare_tool_folder(), "lives"))
     answer = holdfast("agent", "start", A, "--feature", FEATURE)
     assert answer.code == 0
     assert "say --fence 1" in answer.err

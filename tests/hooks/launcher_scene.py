@@ -14,7 +14,6 @@ import pytest
 from holdfast.clients import launcher
 from holdfast.clients.table import CLIENTS as FACTS
 from holdfast.hooks.run import command, respond_to
-from holdfast.version import __version__
 from tests.hooks.world import refuse_unreadable
 from tests.session.world import Holdfast
 
@@ -107,7 +106,7 @@ def begin(hooks: Hooks, client: str, session: str = "s1") -> None:
     """A session with its marks, and a journal. The Python that the launcher would start is this one."""
     told = {
         launcher.FOLDER_VARIABLE: str(hooks.folder),
-        launcher.VERSION_VARIABLE: __version__,
+        launcher.VERSION_VARIABLE: launcher.VERSION,
         launcher.CLIENT_VARIABLE: str(os.getpid()),
     }
     if client in SESSION_VARIABLES:

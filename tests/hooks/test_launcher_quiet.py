@@ -34,7 +34,7 @@ def test_before_and_after_a_tool_no_python_is_started(hooks: Hooks, client: str)
     assert hooks(client, TOOL[client], **MAKE) == {}
     assert hooks(client, USED[client], **MAKE, tool_response="x" * 100_000) == {}
     assert hooks.starts() == []
-    assert (hooks.root / ".holdfast" / "seen" / f"{client}.{TOOL[client]}").exists()
+    assert (Path(discover().private) / "seen" / f"{client}.{TOOL[client]}").stat().st_size == 0
 
 
 def test_what_a_tool_without_a_command_is_given_stays_unread(hooks: Hooks) -> None:
@@ -166,7 +166,7 @@ def test_a_mark_that_is_gone_means_that_python_is_asked(
     paths = {
         "quiet": Path(latch.quiet_file(discover())),
         "session": hooks.folder / "sessions" / "claude.s1",
-        "seen": hooks.root / ".holdfast" / "seen",
+        "seen": Path(discover().private) / "seen",
     }
     for name, path in paths.items():
         if gone in (name, "everything"):
@@ -196,14 +196,17 @@ def test_a_forged_mark_frees_no_agent(
     other = tmp_path / "elsewhere"
     (other / ".git" / "holdfast").mkdir(parents=True)
     (other / ".git" / "holdfast" / "quiet").touch()
-    (other / ".holdfast" / "seen").mkdir(parents=True)
-    assert (lines[1], len(lines)) == (str(hooks.root), 6)
+    seen = other / ".git" / "holdfast" / "worktree" / "seen"
+    seen.mkdir(parents=True)
+    (seen / f"{client}.{TOOL[client]}").touch()
+    assert (lines[1], len(lines)) == (str(hooks.root), 7)
     lines[0], lines[4] = f"usual {hooks.root}", "plain calm"
     if forged == "another home":
         lines[0] = f"usual {other}"
         lines[1:4] = [str(other), str(other / ".git" / "holdfast"), str(other / "state")]
+        lines[6] = str(seen.parent)
     elif forged == "a program":
-        lines = [f"exit 0; : > {tmp_path / 'ran'}"] * 6
+        lines = [f"exit 0; : > {tmp_path / 'ran'}"] * 7
     elif forged == "no holder":
         lines[2] = str(other / ".git" / "holdfast")
     else:

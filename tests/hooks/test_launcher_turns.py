@@ -108,14 +108,14 @@ def test_what_no_process_finished_the_next_command_finishes(
     for event in ("Stop", "SessionEnd"):
         assert hooks("claude", event, reason="other") == {}
     wait_for(lambda: len(hooks.reasons()) == 2)
-    assert len(list(Path(".holdfast/pending").glob("claude.*"))) == 2
+    assert len(list(Path(discover().private, "pending").glob("claude.*"))) == 2
     (found,) = holdfast("resume", "--list", "--json").data["sessions"]
     assert found["ended_at"]
-    assert not list(Path(".holdfast/pending").glob("claude.*"))
+    assert not list(Path(discover().private, "pending").glob("claude.*"))
 
 
 def test_an_event_that_kills_its_process_is_given_up(hooks: Hooks, holdfast: Holdfast) -> None:
-    kept = Path(discover().prepare_tool_folder("pending"))
+    kept = Path(discover().prepare_private("pending"))
     (kept / "claude.Stop.s1.7~~~").write_text('{"session_id": "s1"}')
     holdfast("status")
     assert not list(kept.glob("claude.*"))
@@ -125,7 +125,7 @@ def test_an_event_that_kills_its_process_is_given_up(hooks: Hooks, holdfast: Hol
 def test_a_payload_that_is_being_written_is_left_to_its_own_process(
     hooks: Hooks, holdfast: Holdfast
 ) -> None:
-    path = Path(discover().prepare_tool_folder("pending"), "claude.Stop.s1.7")
+    path = Path(discover().prepare_private("pending"), "claude.Stop.s1.7")
     path.write_text('{"session_id": ')
     holdfast("status")
     assert path.exists()

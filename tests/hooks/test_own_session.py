@@ -44,7 +44,7 @@ def test_of_two_sessions_nobody_guesses(repository: Path) -> None:
 def test_the_client_of_somebody_else_is_not_ours(repository: Path) -> None:
     workspace = discover()
     client_process.began(workspace, "theirs", "codex", alone=True)
-    (kept,) = Path(".holdfast/slots").glob("*/client")
+    (kept,) = Path(".git/holdfast/worktree/slots").glob("*/client")
     value = json.loads(kept.read_text())
     value["process"]["pid"] = 1
     kept.write_text(json.dumps(value))

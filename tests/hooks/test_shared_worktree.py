@@ -47,7 +47,7 @@ def context(answer: dict[str, Any]) -> str:
 
 
 def mark() -> Path:
-    return Path(".holdfast/shared")
+    return Path(".git/holdfast/worktree/shared")
 
 
 def test_both_are_told_once_when_they_edit_the_same_file(repository: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -161,8 +160,7 @@ def test_where_no_mark_can_be_kept_the_pack_does_not_come_with_every_prompt(
     repository: Path, holdfast: Holdfast
 ) -> None:
     holdfast("checkpoint", *WORK, "--session", "before")
-    shutil.rmtree(".holdfast", ignore_errors=True)
-    Path(".holdfast").write_text("no folder")
+    Path(discover().prepare_private(), session_files.FOLDER).write_text("no folder")
     assert NEXT not in json.dumps(ask("claude", "UserPromptSubmit", prompt="go on"))
 
 
@@ -202,7 +200,7 @@ def test_where_the_worktree_cannot_be_written_the_home_keeps_the_reason(
 ) -> None:
     workspace = discover()
     Path(workspace.home).mkdir(parents=True)
-    Path(".holdfast").write_text("not a folder")
+    Path(workspace.prepare_private(), failures.NAME).mkdir()
     failures.note(workspace, "codex Stop", "No room", clock.now())
     assert "No room" in context("claude", ask("claude", "SessionStart", source="startup"))
     assert failures.forget(workspace) >= 1
@@ -355,6 +353,6 @@ def test_a_folder_that_cannot_be_written_keeps_no_pack_back(
 ) -> None:
     holdfast("checkpoint", *WORK, "--session", "s1")
     folder = Path(session_files.folder_of(discover(), "s1")).parent
-    shutil.rmtree(folder, ignore_errors=True)
+    discover().prepare_private()
     folder.write_text("in the way\n")
     assert NEXT in context("claude", ask("claude", "SessionStart", source="startup"))

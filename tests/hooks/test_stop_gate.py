@@ -122,7 +122,7 @@ def test_a_counter_that_cannot_be_kept_blocks_nothing(
 def test_a_damaged_counter_begins_anew(repository: Path) -> None:
     loop()
     ask("codex", "Stop")
-    (path,) = Path(".holdfast/slots").glob("*/stops")
+    (path,) = Path(".git/holdfast/worktree/slots").glob("*/stops")
     path.write_text('{"count": "many", "task": 1}')
     assert driven("codex", ask("codex", "Stop"))
     assert json.loads(path.read_text())["count"] == 1

@@ -102,6 +102,9 @@ def test_where_the_home_cannot_be_written_the_worktree_is_stopped(
     everywhere, only_here = latch.places(here)
     assert not os.path.exists(everywhere)
     assert os.path.exists(only_here)
+    assert latch.read(here) is None or os.getuid(), "another user's does not count"
+    # A sandbox keeps the user. This one had to be another to have no right to write.
+    os.chown(only_here, os.getuid(), os.getgid())
     held = latch.read(here)
     assert held is not None
     assert (held["reason"], held["by"]) == ("Stop.", "sandboxed")

@@ -23,7 +23,7 @@ _UNTIL = "until"
 
 
 def _folders(workspace: Workspace) -> tuple[str, str]:
-    return os.path.join(workspace.home, FOLDER), os.path.join(workspace.tool_folder, FOLDER)
+    return os.path.join(workspace.home, FOLDER), os.path.join(workspace.private, FOLDER)
 
 
 def grant(workspace: Workspace, *, now: int) -> None:

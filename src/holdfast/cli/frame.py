@@ -9,8 +9,10 @@ import sys
 from holdfast.cli.plain_options import read
 from holdfast.cli.terminal import echo, safe, style
 from holdfast.cli.verb_list import NESTED, PLAIN, is_bare
+from holdfast.clients.launcher import renew_if_older
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage, from_os_error
+from holdfast.kernel.private_folder import take_over_old
 from holdfast.kernel.workspace import discover, from_here
 
 TYPE_CHECKING = False
@@ -87,7 +89,8 @@ class Call:
     def workspace(self) -> Workspace:
         if self._workspace is None:
             self._workspace = discover(self._folder)
-            if os.path.isdir(os.path.join(self._workspace.tool_folder, "pending")):
+            take_over_old(self._workspace)
+            if os.path.isdir(os.path.join(self._workspace.private, "pending")):
                 from holdfast.hooks import deferred_events
 
                 # What a hook left is part of what this command reads.
@@ -142,6 +145,7 @@ class Call:
             warn(
                 "redact.rules of this repository do not count until you trust them: holdfast trust"
             )
+        renew_if_older()
         self._forward()
         self._tell_of_resets()
         self._tell_of_loss()
@@ -217,7 +221,7 @@ class Call:
     def _tell_of_resets(self) -> None:
         """See to it that people are told when a usage limit ends, also after a restart of the machine."""
         workspace = self._workspace
-        if workspace is None or not os.path.isdir(os.path.join(workspace.tool_folder, "limits")):
+        if workspace is None or not os.path.isdir(os.path.join(workspace.private, "limits")):
             return
         from holdfast.hooks.question_notices import wake_tellers
         from holdfast.session.usage_limits import list_limited

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from holdfast.clients.table import CLIENTS
+from holdfast.clients.table import CLIENTS, part
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -334,6 +334,7 @@ def _permission(tool: str, given: object) -> str:
 
 # When each event of each client last came in: the time of a file, which the launcher touches as well.
 SEEN = "seen"
+TIMED_BY_LAUNCHER = ("tool", "used", "stop", "compacting", "may compact", "end")
 
 
 def note_time(workspace: Workspace, client: str, name: str, now: int) -> None:
@@ -341,8 +342,8 @@ def note_time(workspace: Workspace, client: str, name: str, now: int) -> None:
     if not name.isalnum():
         return
     try:
-        path = os.path.join(workspace.prepare_tool_folder(SEEN), f"{client}.{name}")
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        path = os.path.join(workspace.prepare_private(SEEN), f"{client}.{name}")
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
             os.utime(descriptor, ns=(now * 1_000_000, now * 1_000_000))
         finally:
@@ -351,9 +352,27 @@ def note_time(workspace: Workspace, client: str, name: str, now: int) -> None:
         return
 
 
+def prepare_times(workspace: Workspace, client: str) -> None:
+    """Make the files of the events that the launcher may answer: it touches no file that it did not find. A file
+    of the time 0 says that no such event came in yet."""
+    folder = workspace.prepare_private(SEEN)
+    for name, means in part(client, "events").EVENTS.items():
+        if means not in TIMED_BY_LAUNCHER:
+            continue
+        try:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+            descriptor = os.open(f"{folder}/{client}.{name}", flags, 0o600)
+        except FileExistsError:
+            continue
+        try:
+            os.utime(descriptor, ns=(0, 0))
+        finally:
+            os.close(descriptor)
+
+
 def last_times(workspace: Workspace) -> dict[str, dict[str, int]]:
     """For each client, when its events last came in, in milliseconds."""
-    folder = os.path.join(workspace.tool_folder, SEEN)
+    folder = os.path.join(workspace.private, SEEN)
     found: dict[str, dict[str, int]] = {}
     for file in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
         client, _, name = file.partition(".")
@@ -361,5 +380,6 @@ def last_times(workspace: Workspace) -> dict[str, dict[str, int]]:
             at = os.stat(os.path.join(folder, file)).st_mtime_ns // 1_000_000
         except OSError:
             continue
-        found.setdefault(client, {})[name] = at
+        if at:
+            found.setdefault(client, {})[name] = at
     return found

@@ -31,7 +31,7 @@ opencode) trap 'exit 0' 0 && exec 2>/dev/null && session=$OPENCODE_SESSION_ID ;;
 qwen) session=$QWEN_CODE_SESSION_ID start=$QWEN_PROJECT_DIR ;;
 *) session='' ;;
 esac
-mark=$here/sessions/$client.$session seen=.holdfast/seen/$client.$event
+mark=$here/sessions/$client.$session seen=.git/holdfast/worktree/seen/$client.$event
 case $session in
 # A number; bash takes its time for the ranges of the next pattern.
 "$PPID") ;;
@@ -41,10 +41,13 @@ esac
 # The usual events, in tests alone: the session began at the root of its repository and is there, and nothing in
 # the workspace could want Python. The mark is read as text and never run: an agent could write it. It only says
 # that Python looked; where the workspace is, the client says. No mark begins as a home elsewhere does. Paths from
-# the working folder spare bash the expansion of each.
+# the working folder spare bash the expansion of each. Nothing is emptied that is reached through a link, and nothing
+# in the work tree.
 IFS= read -r line <"$mark" && [ "$HOLDFAST_HOME$line" = "usual $PWD" ] && [ "${start:-$PWD}" = "$PWD" ] &&
-  ! [ ! -f .git/holdfast/quiet -o -e .git/holdfast/latch -o -e .holdfast/latch -o -e .git/holdfast/forward -o \
-    -d .git/holdfast/alerts -o -d .autopilot -o -d .holdfast/lives -o -d .holdfast/shared ] && usual=$means
+  ! [ ! -f .git/holdfast/quiet -o ! -f "$seen" -o -L "$seen" -o -L .git/holdfast/worktree/seen -o \
+    -L .git/holdfast/worktree -o -L .git/holdfast -o -L .git -o -e .git/holdfast/latch -o -e .holdfast/latch -o \
+    -e .git/holdfast/forward -o -d .git/holdfast/alerts -o -d .autopilot -o -d .git/holdfast/worktree/lives -o \
+    -d .holdfast/lives -o -d .git/holdfast/worktree/shared ] && usual=$means
 case $usual$unread in
 # The time of each client's last event; `doctor` reads it, too.
 used* | toolunread) true >"$seen" && exit 0 ;;
@@ -70,13 +73,15 @@ version=@VERSION@
 trap 'exit 0' 0
 exec 2>/dev/null
 IFS=' '
-python='' entry='' libraries='' known_root=''
+python='' entry='' libraries='' known_root='' private=''
 # Another shell, in an environment with a version of bash: it has read nothing.
 case $has_payload in [!01]*) has_payload='' ;; esac
 [ -d "$start" ] || start=$PWD
 if [ "$mark" ] && [ -r "$mark" ] && [ $means != other ]; then
   { IFS= read -r line && IFS= read -r known_root && IFS= read -r known_home && IFS= read -r state &&
-    IFS= read -r flags && IFS= read -r turn; } <"$mark" || known_root=''
+    IFS= read -r flags && IFS= read -r turn && IFS= read -r private; } <"$mark" || known_root=''
+  # Python made the folder; what stands in its place now is Python's to look at.
+  [ -d "$private" ] && [ ! -L "$private" ] && [ -O "$private" ] || known_root=''
 fi
 
 # Whether the command of a tool is one that an agent may give. What only a person may do can stand in a shell's
@@ -188,10 +193,20 @@ ask() {
   exit 0
 }
 
+# The time of the event, in a file that Python made. Where another thing is in its place, Python looks.
+note_time() {
+  seen=$private/seen/$client.$event
+  [ -f "$seen" ] && [ ! -L "$seen" ] && [ ! -L "$private/seen" ] && true >"$seen"
+}
+
 # Nothing to answer: the event is kept in a file, and a process that the client does not wait for takes it
 # from there. Of a turn, Python wrote down before what it needs to know; the rest is told by the payload.
 keep() {
-  kept=$root/.holdfast/pending/$client.$event.$session.$$
+  kept=$private/pending/$client.$event.$session.$$
+  if [ -L "$private/pending" ] || [ -e "$kept" ] || [ -L "$kept" ]; then
+    has_payload=1 payload=$turn
+    ask
+  fi
   set -C
   case $event in
   Stop | AfterAgent) say "$turn" >"$kept" ;;
@@ -212,7 +227,7 @@ keep() {
 
 if [ "$usual" = turn ] && [ "$known_root" ]; then
   root=$start
-  [ "$flags" = 'plain calm' ] && [ ! -e "$state" ] && true >"$seen" && keep
+  [ "$flags" = 'plain calm' ] && [ ! -e "$state" ] && note_time && keep
   ask
 fi
 
@@ -230,21 +245,20 @@ look() {
     set -f
   fi
   # What follows compares this time with the times at which a look is due.
-  seen=$root/.holdfast/seen/$client.$event
-  true >"$seen" || return 1
+  note_time || return 1
   # A budget or an agent of the fleet is looked at once a minute, and answers a stop.
-  [ -d "$root/.autopilot" ] || [ -d "$root/.holdfast/lives" ] && flags=''
+  [ -d "$root/.autopilot" ] || [ -d "$private/lives" ] || [ -d "$root/.holdfast/lives" ] && flags=''
 
   case $means in
   used)
     # Another session edited a file of this one's; `hooks/shared_worktree.py` has the folder.
-    [ -e "$root/.holdfast/shared/tell" ] && return 1
+    [ -e "$private/shared/tell" ] && return 1
     [ "$flags" ] && exit 0
     ;;
   tool)
     [ "$unread" = unread ] || is_harmless || return 1
     # Two sessions are at work here: Python looks whether they edit the same file.
-    [ -d "$root/.holdfast/shared" ] && return 1
+    [ -d "$private/shared" ] && return 1
     # opencode tells nobody that a tool was used, so that its sessions are looked at here.
     [ "$flags" ] || [ $client != opencode ] && exit 0
     ;;
@@ -270,7 +284,9 @@ find_home() {
       IFS= read -r git <"$at/.git"
       git=${git#gitdir: }
       case $git in /*) ;; *) git=$at/$git ;; esac
-      if [ -r "$git/commondir" ]; then
+      if [ -e "$git/commondir" ]; then
+        # A shell would wait for a pipe.
+        [ -f "$git/commondir" ] || return 1
         IFS= read -r common <"$git/commondir"
         case $common in /*) git=$common ;; *) git=$git/$common ;; esac
       fi
@@ -313,15 +329,16 @@ fi
 deny_if_stopped() {
   for start in "$CLAUDE_PROJECT_DIR" "$GEMINI_PROJECT_DIR" "$QWEN_PROJECT_DIR" "$COPILOT_PROJECT_DIR" "$PWD"; do
     [ -d "$start" ] && find_home "$start" || continue
-    for latch in "$home/latch" "$root/.holdfast/latch"; do
-      [ -e "$latch" ] && deny "$latch"
-    done
+    [ -e "$home/latch" ] && deny "$home/latch"
+    latch=$root/.holdfast/latch
+    [ -f "$latch" ] && [ ! -L "$latch" ] && [ ! -L "$root/.holdfast" ] && [ -O "$latch" ] && deny "$latch"
   done
 }
 
 # In the client's own words; the reason stands in the latch as JSON, so that it can be passed on as it is.
 deny() {
-  IFS= read -r text <"$1"
+  text=''
+  [ -f "$1" ] && IFS= read -r text <"$1"
   case $text in
   *'"reason":"'*'"}')
     text=${text#*'"reason":"'}

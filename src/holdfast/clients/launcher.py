@@ -12,7 +12,7 @@ import os
 import sys
 
 from holdfast.clients.events import PERSONS_COMMANDS
-from holdfast.kernel.errors import from_os_error
+from holdfast.kernel.errors import HoldfastError, from_os_error
 from holdfast.kernel.plain_file import read_plain, write_synced
 from holdfast.version import __version__
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 
 NAME = "hook.sh"
+# Of the launcher. The last number is raised where an installed one has to be replaced between two releases.
+VERSION = f"{__version__}.1"
 PYTHON = "python"
 SESSIONS = "sessions"
 FAILED = "failed"
@@ -103,6 +105,18 @@ def install() -> bool:
         raise from_os_error(error, f"writing {os.path.join(folder, NAME)}") from error
 
 
+def renew_if_older() -> None:
+    """Replace a launcher of an older version: clients start it until it is replaced, with its faults."""
+    written = content_of(os.path.join(folder_of_user(), NAME))
+    known = written.partition("\nversion='")[2].partition("'")[0]
+    if not written or number_of(known) >= number_of(VERSION):
+        return
+    try:
+        install()
+    except HoldfastError:
+        return  # `doctor` says what is wrong
+
+
 def keep_current() -> None:
     """After an upgrade, let the launcher that started this process be this version's; when what it is to
     start is gone, let it start this package."""
@@ -110,7 +124,7 @@ def keep_current() -> None:
     if not folder:
         return
     try:
-        if number_of(__version__) > number_of(os.environ.get(VERSION_VARIABLE, "")):
+        if number_of(VERSION) > number_of(os.environ.get(VERSION_VARIABLE, "")):
             _write(os.path.join(folder, NAME), text(folder), 0o755)
         known = content_of(os.path.join(folder, PYTHON))
         if known != installation() and not is_usable(known):
@@ -129,7 +143,7 @@ def text(folder: str) -> str:
     persons = " | ".join(f"*holdfast*{'*'.join(words)}*" for words in PERSONS_COMMANDS)
     written = written.replace("@PERSONS@", persons)
     written = written.replace("here=@HERE@", f"here={quote(folder)}")
-    return written.replace("version=@VERSION@", f"version={quote(__version__)}")
+    return written.replace("version=@VERSION@", f"version={quote(VERSION)}")
 
 
 def installation() -> str:

@@ -1,6 +1,7 @@
 """Which life an agent's process is, and what hooks see of it.
 
-`start` and `resume` leave a file in the worktree for the commands after them. A client's session finds
+`start` and `resume` leave a file in the worktree's private folder for the commands after them, or, from a sandbox,
+in the tree. A client's session finds
 its own life there by the id that the client gives it; every other process in the worktree is the life
 that began there last.
 """
@@ -12,10 +13,9 @@ import os
 from holdfast.clients.table import own_id
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.digest import id_of
-from holdfast.kernel.plain_file import write_synced
+from holdfast.kernel.plain_file import read_plain, write_synced
 from holdfast.kernel.state import load
-from holdfast.kernel.views.files import Unreadable, read_file, text_of
-from holdfast.kernel.workspace import TOOL_FOLDER, worktrees
+from holdfast.kernel.workspace import worktrees
 from holdfast.remote import server_time
 
 TYPE_CHECKING = False
@@ -36,63 +36,92 @@ if TYPE_CHECKING:
 
 
 FOLDER = "lives"
+MAX_FILE = 1 << 20
 _ANY_SESSION = ""
 
 
 def remember(worktree: Workspace, stream: str, life: CurrentLife, *, is_own: bool = True) -> None:
     """From now on every process in the worktree is this life. If it `is_own`, the client's session that
     calls stays this life, also after another one begins here."""
-    folder = worktree.prepare_tool_folder(FOLDER)
-    path = os.path.join(folder, f"{id_of(stream)}.json")
-    lives = _read(path)["lives"]
+    lives = _read_agent(worktree, stream)["lives"]
     lives.pop(own_id(), None)
     lives |= {_ANY_SESSION: life, **({own_id(): life} if is_own else {})}
-    write_synced(path, canonical_json.dumps({"stream": stream, "lives": lives}).encode())
+    content = canonical_json.dumps({"stream": stream, "lives": lives}).encode()
+    name = f"{id_of(stream)}.json"
+    try:
+        write_synced(os.path.join(worktree.prepare_private(FOLDER), name), content)
+    except OSError:
+        # A sandbox lets a process write only in its tree.
+        write_synced(os.path.join(worktree.prepare_tool_folder(FOLDER), name), content)
 
 
 def recall(worktree: Workspace, stream: str) -> CurrentLife | None:
     """The life that this process is; None when none began in the worktree."""
-    path = os.path.join(worktree.tool_folder, FOLDER, f"{id_of(stream)}.json")
-    return _of_session(_read(path), own_id())
+    return _of_session(_read_agent(worktree, stream), own_id())
 
 
 def lives_of_session(worktree: Workspace, session: str) -> list[tuple[str, CurrentLife]]:
     """The agents that a client's session is: their streams and lives."""
-    kept = _read_folder(os.path.join(worktree.tool_folder, FOLDER))
-    found = [(each["stream"], _of_session(each, session)) for each in kept]
+    found = [(each["stream"], _of_session(each, session)) for each in _read_all(worktree)]
     return [(stream, life) for stream, life in found if life is not None]
 
 
 def streams_begun_here(workspace: Workspace) -> set[str]:
     """The streams of the agents that began in a worktree of this machine."""
-    folders = (os.path.join(root, TOOL_FOLDER, FOLDER) for root in worktrees(workspace))
-    found = {each["stream"] for folder in folders for each in _read_folder(folder)}
-    return found - {""}
+    trees = map(workspace.at, filter(os.path.isdir, worktrees(workspace)))
+    return {each["stream"] for tree in trees for each in _read_all(tree)} - {""}
 
 
 def _began_in(worktree: Workspace, stream: str, session: str) -> bool:
     """Whether exactly this session of a client began a life of the agent."""
-    path = os.path.join(worktree.tool_folder, FOLDER, f"{id_of(stream)}.json")
-    return bool(session) and session in _read(path)["lives"]
+    return bool(session) and session in _read_agent(worktree, stream)["lives"]
 
 
 def _of_session(kept: AgentLives, session: str) -> CurrentLife | None:
     return kept["lives"].get(session) or kept["lives"].get(_ANY_SESSION)
 
 
-def _read_folder(folder: str) -> list[AgentLives]:
+def _read_agent(worktree: Workspace, stream: str) -> AgentLives:
+    """Return the lives of one agent; what was written last counts."""
+    name = f"{id_of(stream)}.json"
+    files = [path for path in _list_files(worktree) if os.path.basename(path) == name]
+    return _read(files[-1]) if files else {"stream": "", "lives": {}}
+
+
+def _read_all(worktree: Workspace) -> list[AgentLives]:
+    """Return the lives of all agents, by the name of their file."""
+    newest = {os.path.basename(path): path for path in _list_files(worktree)}
+    return [_read(newest[name]) for name in sorted(newest)]
+
+
+def _list_files(worktree: Workspace) -> list[str]:
+    """Return the files of all agents, the newest last. Those in the tree are a sandboxed agent's; one that came
+    with the repository is none."""
+    found = _list_folder(os.path.join(worktree.private, FOLDER))
+    in_tree = worktree.list_in_tree(FOLDER)
+    return sorted([*found, *in_tree], key=_time_of) if in_tree else found
+
+
+def _list_folder(folder: str) -> list[str]:
     try:
         names = sorted(os.listdir(folder))
     except (FileNotFoundError, NotADirectoryError):
         return []
-    return [_read(os.path.join(folder, name)) for name in names if name.endswith(".json")]
+    return [os.path.join(folder, name) for name in names if name.endswith(".json")]
+
+
+def _time_of(path: str) -> int:
+    try:
+        return os.lstat(path).st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _read(path: str) -> AgentLives:
     try:
-        kept = canonical_json.loads(text_of(read_file(path)[1]))
+        kept = canonical_json.loads(read_plain(path, MAX_FILE, follow=False).decode())
         return {"stream": str(kept["stream"]), "lives": dict(kept["lives"])}
-    except (OSError, Unreadable, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError):
         return {"stream": "", "lives": {}}
 
 

@@ -108,7 +108,7 @@ def locate(root: str) -> Place:
             raise not_a_repository(root)
         folder = parent
     common = os.path.join(git_dir, "commondir")
-    common_dir = _pointer(common, "", git_dir) if os.path.isfile(common) else git_dir
+    common_dir = _pointer(common, "", git_dir) if os.path.lexists(common) else git_dir
     inside = start[len(folder) :].strip("/")
     return Place(folder, git_dir, common_dir, f"{inside}/" if inside else "")
 

@@ -4,6 +4,7 @@ that a repository names."""
 from __future__ import annotations
 
 import os
+import stat
 
 from holdfast.git.repository import GitError, Place, locate, not_a_repository
 from holdfast.kernel.patterns import IGNORECASE, MULTILINE, compile_later
@@ -23,6 +24,19 @@ LOOKING = (
 # A list of transports that are allowed. There is none of this name.
 NO_TRANSPORT = {"GIT_ALLOW_PROTOCOL": "none"}
 LARGEST_CONFIG = 1_000_000
+READ_BY_GIT = (
+    *(
+        "HEAD",
+        "config",
+        "config.worktree",
+        "commondir",
+        "gitdir",
+        "index",
+        "packed-refs",
+        "shallow",
+    ),
+    *("info/exclude", "info/attributes", "objects/info/alternates"),
+)
 _FILTER = compile_later(rb'^\s*\[\s*filter\s+"((?:[^"\\]|\\.)*)"\s*\]', IGNORECASE | MULTILINE)
 _DOTTED_FILTER = compile_later(rb"^\s*\[\s*filter\.([^\]\s]+)\s*\]", IGNORECASE | MULTILINE)
 _INCLUDE = compile_later(rb"^\s*\[\s*include", IGNORECASE | MULTILINE)
@@ -80,6 +94,26 @@ def refuse_other_work_tree(root: str) -> None:
                 hint=f"If that is not meant: git -C {place.top} config --unset core.worktree",
                 kind="other_work_tree",
             )
+
+
+def refuse_strange_files(root: str) -> None:
+    """Refuse a repository in which a pipe or a device is in the place of a file that every git reads: git would
+    wait for it."""
+    try:
+        place = locate(root)
+    except GitError as error:
+        if error.kind == "not_a_repository":
+            return
+        raise
+    for folder in dict.fromkeys((place.git_dir, place.common_dir)):
+        for name in READ_BY_GIT:
+            path = os.path.join(folder, name)
+            try:
+                mode = os.stat(path).st_mode
+            except (OSError, ValueError):
+                continue
+            if not stat.S_ISREG(mode):
+                raise GitError(f"{path} is not a regular file.", kind="strange_repository")
 
 
 def _is_work_tree(place: Place, value: str) -> bool:
@@ -227,6 +261,7 @@ class Running:
         fed: bool = True,
         as_the_user: bool = False,
     ) -> None:
+        refuse_strange_files(root)
         refuse_other_work_tree(root)
         safe = [] if as_the_user else without_programs(root)
         command = ["git", "-C", root, *ALWAYS, *safe, *arguments]

@@ -117,10 +117,12 @@ class _Alone:
     """A lock between the processes that look after turns in one worktree."""
 
     def __init__(self, workspace: Workspace) -> None:
-        self._path = os.path.join(workspace.prepare_tool_folder(), _LOCK)
+        self._path = os.path.join(workspace.prepare_private(), _LOCK)
 
     def __enter__(self) -> None:
-        self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._descriptor = os.open(
+            self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
+        )
         fcntl.flock(self._descriptor, fcntl.LOCK_EX)
 
     def __exit__(self, *_: object) -> None:

@@ -59,7 +59,7 @@ def _empty_the_pipe() -> None:
 
 def finish_here(workspace: Workspace) -> None:
     """For a command: finish what is kept in its worktree, unless a sandbox keeps it from the journal."""
-    is_kept = bool(_kept(os.path.join(workspace.tool_folder, FOLDER)))
+    is_kept = bool(_kept(os.path.join(workspace.private, FOLDER)))
     if is_kept and os.access(workspace.home, os.W_OK):
         finish(discover(workspace.root, local=True), LONGEST_WAIT)
 
@@ -67,12 +67,14 @@ def finish_here(workspace: Workspace) -> None:
 def finish(workspace: Workspace, patience: float) -> None:
     """Finish every event that is kept here, the oldest first. While another process does so, wait as long
     as `patience` says."""
-    folder = os.path.join(workspace.tool_folder, FOLDER)
+    folder = os.path.join(workspace.private, FOLDER)
     if not _kept(folder):
         return
     try:
         descriptor = os.open(
-            os.path.join(folder, _LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
+            os.path.join(folder, _LOCK),
+            os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC,
+            0o600,
         )
     except OSError:
         return

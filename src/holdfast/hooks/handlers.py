@@ -83,7 +83,7 @@ def wait_for_person(event: HookEvent, client: Client, workspace: Workspace, now:
 
 def _tell_of_resets(workspace: Workspace, now: int) -> None:
     """See to it that people are told when a usage limit ends. Most worktrees have no session at one."""
-    if not os.path.isdir(os.path.join(workspace.tool_folder, "limits")):
+    if not os.path.isdir(os.path.join(workspace.private, "limits")):
         return
     from holdfast.hooks.question_notices import wake_tellers
     from holdfast.session.usage_limits import list_limited
@@ -109,7 +109,7 @@ def _prompt(event: HookEvent, workspace: Workspace, now: int) -> HookOutcome:
 
 def _of_others(event: HookEvent, workspace: Workspace, now: int) -> str:
     """What another session in this worktree did to a file that this one edited."""
-    if not os.path.exists(os.path.join(workspace.tool_folder, "shared", "tell")):
+    if not os.path.exists(os.path.join(workspace.private, "shared", "tell")):
         return ""
     from holdfast.hooks.shared_worktree import unread
 
@@ -203,7 +203,7 @@ def _stop(event: HookEvent, client: Client, workspace: Workspace, now: int) -> H
 
 def _seen(event: HookEvent, workspace: Workspace, now: int) -> str:
     """That the session's agents are at work; what to remind them of. Most sessions are no agents."""
-    if not os.path.isdir(os.path.join(workspace.tool_folder, "lives")):
+    if not os.path.isdir(os.path.join(workspace.private, "lives")):
         return ""
     from holdfast.fleet.current_life import record_activity
 
@@ -285,7 +285,7 @@ def _end(event: HookEvent, client: Client, workspace: Workspace, now: int) -> No
     after = now + 1
     open_writer(workspace).execute(rules.stream_of(session), command, actor=client.NAME, now=after)
     session_files.end(workspace, session)
-    if os.path.isdir(os.path.join(workspace.tool_folder, "shared")):
+    if os.path.isdir(os.path.join(workspace.private, "shared")):
         from holdfast.hooks import shared_worktree
 
         shared_worktree.end(workspace, session, now)

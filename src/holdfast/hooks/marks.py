@@ -8,11 +8,11 @@ may be, or was removed by an agent, the launcher asks Python. `clients/hook.sh` 
   plain (see below) and the worktree's `.git` has the workspace's home; the worktree; its workspace's home;
   the state file of its loop; `plain` when it keeps no budget, is no agent of a fleet, and has no server, and
   `calm` besides when a stop of it has nothing to answer; the payload of an event that says that a turn
-  ended. Its time is that of the next look at the session, the time of `.since` that of the last one. The
+  ended; the worktree's private folder. Its time is that of the next look at the session, the time of `.since` that of the last one. The
   launcher compares the first three lines with what it finds by itself, and runs none of it.
 - `sessions/CLIENT.SESSION.captured`: its time is that of the next capture, for a client that says before
   every call of its model that it may compact.
-The launcher takes the present time from `.holdfast/seen/CLIENT.EVENT` in the worktree, which it touches
+The launcher takes the present time from `seen/CLIENT.EVENT` in the worktree's private folder, which it touches
 at each event (`clients.events`).
 """
 
@@ -22,6 +22,7 @@ import os
 
 from holdfast.budgets import alerts
 from holdfast.clients import launcher
+from holdfast.clients.events import prepare_times
 from holdfast.clients.table import CLIENTS
 from holdfast.kernel import canonical_json, clock, latch
 
@@ -56,7 +57,8 @@ def leave(workspace: Workspace, client: str, session: str, now: int, *, key: str
         if not told:
             _drop(place)
             return
-        workspace.prepare_tool_folder("pending")
+        workspace.prepare_private("pending")
+        prepare_times(workspace, client)
         looked = session_files.seen_at(workspace, session, activity.LOOKED)
         _write(place + SINCE, "", now)
         _write(
@@ -109,7 +111,7 @@ def _told(workspace: Workspace, session: str, ask: dict[str, object]) -> str:
     from holdfast.session.ccc_files import folder_of
     from holdfast.session.rules.model import STATE_FILE
 
-    lives = os.path.isdir(os.path.join(workspace.tool_folder, "lives"))
+    lives = os.path.isdir(f"{workspace.private}/lives") or workspace.list_in_tree("lives")
     has_server = workspace.spools or os.path.exists(os.path.join(workspace.home, "forward"))
     state = os.path.join(workspace.root, folder_of(workspace), STATE_FILE)
     has_counted = bool(session_files.read(workspace, session, "stops"))
@@ -121,7 +123,11 @@ def _told(workspace: Workspace, session: str, ask: dict[str, object]) -> str:
         "cwd": workspace.root,
         "transcript_path": session_files.read(workspace, session, "transcript").get("path", ""),
     }
-    is_usual = is_plain and workspace.home == f"{workspace.root}/.git/holdfast"
+    is_usual = (
+        is_plain
+        and workspace.home == f"{workspace.root}/.git/holdfast"
+        and workspace.private == f"{workspace.home}/worktree"
+    )
     lines = (
         f"usual {workspace.root}" if is_usual else "",
         workspace.root,
@@ -129,6 +135,7 @@ def _told(workspace: Workspace, session: str, ask: dict[str, object]) -> str:
         state,
         ("plain calm" if is_calm else "plain") if is_plain else "",
         canonical_json.dumps(turn),
+        workspace.private,
     )
     return "" if any("\n" in line for line in lines) else "".join(f"{line}\n" for line in lines)
 

@@ -62,7 +62,7 @@ def before(event: HookEvent, client: Client, workspace: Workspace, now: int) -> 
         from holdfast.hooks.handlers import wait_for_person
 
         wait_for_person(event, client, workspace, now)
-    if event.paths and os.path.isdir(os.path.join(workspace.tool_folder, "shared")):
+    if event.paths and os.path.isdir(os.path.join(workspace.private, "shared")):
         from holdfast.hooks.shared_worktree import before_edit
 
         return before_edit(event, workspace, now)

@@ -98,12 +98,14 @@ class ToldOnce:
     that another process holds it."""
 
     def __init__(self, workspace: Workspace, key: str) -> None:
-        self._path = os.path.join(workspace.prepare_tool_folder(FOLDER), id_of(key))
+        self._path = os.path.join(workspace.prepare_private(FOLDER), id_of(key))
         self._descriptor = -1
         self.words: list[str] = []
 
     def __enter__(self) -> ToldOnce | None:
-        self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._descriptor = os.open(
+            self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
+        )
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -166,7 +168,7 @@ def tell_quota(workspace: Workspace, level: str) -> bool:
 
 def sweep(workspace: Workspace, now: int) -> None:
     """Remove what is too old to be told again."""
-    folder = os.path.join(workspace.tool_folder, FOLDER)
+    folder = os.path.join(workspace.private, FOLDER)
     for name in os.listdir(folder) if os.path.isdir(folder) else []:
         path = os.path.join(folder, name)
         if os.stat(path).st_mtime_ns // 1_000_000 < now - FORGOTTEN_AFTER:

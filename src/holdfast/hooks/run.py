@@ -116,14 +116,19 @@ def respond_to(
         from holdfast.kernel.lock import PATIENCE_SECONDS
 
         workspace.patience = PATIENCE_SECONDS  # no client waits
+    elif event.means == "start":
+        from holdfast.kernel.private_folder import take_over_old
+
+        take_over_old(workspace)
+        _finish_deferred(workspace, event)
     elif event.means not in ("tool", "nothing", "unknown"):
         _finish_deferred(workspace, event)
     if event.session and event.means not in ("waits", "nothing", "unknown"):
         # The person answered in the client; `session.client_questions` has the file.
-        _forget(f"{workspace.tool_folder}/waiting/{event.session}")
+        _forget(f"{workspace.private}/waiting/{event.session}")
         if event.means not in ("end", "compacting", "may compact"):
             # Its work goes on; `session.usage_limits` has the file.
-            _forget(f"{workspace.tool_folder}/limits/{event.session}")
+            _forget(f"{workspace.private}/limits/{event.session}")
     has_marks = LAUNCHER in os.environ
     if has_marks and event.means == "tool" and not os.path.exists(latch.quiet_file(workspace)):
         _put_back(workspace, f"{client_name} {name}", now)
@@ -187,7 +192,7 @@ def _finish_deferred(workspace: Workspace, event: HookEvent) -> None:
     """Finish what the launcher kept and no process has finished. A session's start waits for it: what
     the session before left has to be there."""
     try:
-        names = os.listdir(f"{workspace.tool_folder}/pending")
+        names = os.listdir(f"{workspace.private}/pending")
     except OSError:
         return
     # The lock stays there.

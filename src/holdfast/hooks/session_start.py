@@ -43,7 +43,7 @@ def start(event: HookEvent, client: Client, workspace: Workspace, now: int) -> H
         return {}
     if session and event.source in ("compact", "clear"):
         _begin_stretch(workspace, session, now)
-    has_agents = os.path.isdir(os.path.join(workspace.tool_folder, "lives"))
+    has_agents = os.path.isdir(os.path.join(workspace.private, "lives"))
     reminder = _remind_agents(workspace, session, now) if has_agents else ""
     told = [line for line in (_failed(workspace), reminder) if line]
     outcome: HookOutcome = {"tell": "\n".join(told)} if told else {}

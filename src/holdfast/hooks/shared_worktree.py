@@ -1,6 +1,6 @@
 """Two sessions at work in one worktree: when both edit the same file, both are told, once.
 
-The folder `.holdfast/shared` is there while two sessions with hooks run in a worktree. Only then does the
+The folder `shared` of the private folder is there while two sessions with hooks run in a worktree. Only then does the
 launcher (`clients/hook.sh`) ask Python before a tool. It holds a file for each path that was edited, by the
 digest of the path; `tell.SESSION`, what a session is to read; and `tell`, which says that there is such a file.
 """
@@ -30,7 +30,7 @@ MOST_FILES = 200
 
 def begin(workspace: Workspace, others: list[dict[str, Any]], now: int) -> None:
     """A session starts beside others that are at work: leave the mark, with what they edited so far."""
-    workspace.prepare_tool_folder(FOLDER)
+    workspace.prepare_private(FOLDER)
     for other in others:
         for path in _edited_before(workspace, other, now):
             _note_edit(workspace, path, other, now)
@@ -167,11 +167,11 @@ def _who(one: dict[str, Any]) -> str:
 
 
 def _folder(workspace: Workspace) -> str:
-    return os.path.join(workspace.tool_folder, FOLDER)
+    return os.path.join(workspace.private, FOLDER)
 
 
 def _append(path: str, text: str) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(path, flags, 0o600)
     try:
         os.write(descriptor, text.encode("utf-8", "replace"))

@@ -30,7 +30,7 @@ LARGEST_FILE = 256 * 1024
 
 
 def note(workspace: Workspace, hook: str, reason: str, now: int) -> bool:
-    """One line, appended, in the worktree or else in the workspace's home. False when even that cannot
+    """One line, appended, in the private folder or else in the workspace's home. False when even that cannot
     be written: then the hook itself has to say it. On a full disk an empty file says that there was
     something."""
     from holdfast.kernel.redact import Redactor
@@ -40,15 +40,19 @@ def note(workspace: Workspace, hook: str, reason: str, now: int) -> bool:
     line = harmless_json(canonical_json.dumps(said))
     for path in reversed(_places(workspace)):
         try:
-            if path.startswith(workspace.tool_folder):
-                workspace.prepare_tool_folder()
+            if path.startswith(workspace.private):
+                workspace.prepare_private()
             _append(path, f"{line}\n".encode())
             return True
         except OSError:
             continue
     for path in _places(workspace):
         try:
-            os.close(os.open(f"{path}{LOST}", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            os.close(
+                os.open(
+                    f"{path}{LOST}", os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
+                )
+            )
             break
         except OSError:
             continue
@@ -56,7 +60,7 @@ def note(workspace: Workspace, hook: str, reason: str, now: int) -> bool:
 
 
 def _append(path: str, line: bytes) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
     if os.path.exists(path) and os.path.getsize(path) > LARGEST_FILE:
         flags |= os.O_TRUNC
     descriptor = os.open(path, flags, 0o600)
@@ -86,12 +90,8 @@ def read(workspace: Workspace) -> list[HookFailure]:
 
 
 def _places(workspace: Workspace) -> list[str]:
-    """The home's, then the worktree's; outside of git they are the same."""
-    return list(
-        dict.fromkeys(
-            os.path.join(folder, NAME) for folder in (workspace.home, workspace.tool_folder)
-        )
-    )
+    """The home's, then the worktree's."""
+    return [os.path.join(folder, NAME) for folder in (workspace.home, workspace.private)]
 
 
 def _lines(path: str) -> list[str]:
@@ -107,6 +107,6 @@ def forget(workspace: Workspace) -> int:
     for path in (f"{place}{end}" for place in _places(workspace) for end in ("", LOST)):
         try:
             os.unlink(path)
-        except (FileNotFoundError, NotADirectoryError):
+        except OSError:
             continue
     return count

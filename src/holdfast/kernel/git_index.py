@@ -16,29 +16,63 @@ _STATUS = 40
 
 
 def tracked_below(root: str, folder: str) -> set[str]:
-    """The paths below a folder that the index names; nothing outside of git."""
-    content = _read_index(root)
+    """Return the paths below a folder that git tracks, from the root on; none outside of git. A disk may not tell
+    small letters from capital ones: a folder that git knows as `.Holdfast` is `.holdfast`, too."""
+    top = _find_top(root)
+    inside = os.path.relpath(root, top) if top else "."
+    prefix = os.fsencode(folder if inside == "." else f"{inside}/{folder}") + b"/"
+    return {
+        f"{folder}/{os.fsdecode(name[len(prefix) :])}"
+        for name in _list_names(_read_index(top), prefix)
+        if name[: len(prefix)].lower() == prefix.lower()
+    }
+
+
+def is_tracked(root: str, path: str) -> bool:
+    """Return whether git tracks a file, named from the root on."""
+    folder, _, name = path.rpartition("/")
+    if folder:
+        return any(each.lower() == path.lower() for each in tracked_below(root, folder))
+    top = _find_top(root)
+    inside = os.path.relpath(root, top) if top else "."
+    wanted = os.fsencode(name if inside == "." else f"{inside}/{name}").lower()
+    return any(each.lower() == wanted for each in _list_names(_read_index(top), wanted))
+
+
+def _list_names(content: bytes, part: bytes) -> list[bytes]:
+    """Return the names in an index; none where no name can hold the part."""
     if content[:4] != b"DIRC":
-        return set()
+        return []
     version = int.from_bytes(content[4:8], "big")
-    prefix = os.fsencode(folder) + b"/"
-    if version < 4 and prefix not in content:
-        return set()
+    if version < 4 and part.lower() not in content.lower():
+        return []
     for length in (20, 32):  # SHA-1, SHA-256
         try:
-            names = _names(content, version, length)
+            return _names(content, version, length)
         except (IndexError, ValueError):
             continue
-        return {os.fsdecode(name) for name in names if name.startswith(prefix)}
-    return set()
+    return []
 
 
-def _read_index(root: str) -> bytes:
-    entry = os.path.join(root, ".git")
+def _find_top(root: str) -> str:
+    """Return the folder at or above the root that has a `.git`; empty outside of git."""
+    folder = root
+    while not os.path.lexists(os.path.join(folder, ".git")):
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return ""
+        folder = parent
+    return folder
+
+
+def _read_index(top: str) -> bytes:
+    if not top:
+        return b""
+    entry = os.path.join(top, ".git")
     try:
         if os.path.isfile(entry):
             pointer = os.fsdecode(read_plain(entry, 4096)).strip().removeprefix("gitdir: ")
-            entry = os.path.join(root, pointer)
+            entry = os.path.join(top, pointer)
         return read_plain(os.path.join(entry, "index"), LARGEST)
     except OSError:
         return b""

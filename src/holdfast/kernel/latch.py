@@ -1,7 +1,8 @@
 """The latch: a stop that holds without the database.
 
 A file in the workspace's home stops every worktree, one in a worktree's `.holdfast/` stops that
-worktree: a sandboxed process can write only there. Hooks test both before anything else.
+worktree: a sandboxed process can write only there. Hooks test both before anything else. The one in the tree
+counts only if it is a regular file of this user that did not come with the repository.
 
 Beside the latch stands `quiet`, which says that no stop is set and no alert waits: without it the launcher
 of the hooks asks Python before each tool, and Python asks the records.
@@ -86,20 +87,23 @@ def _set(place: str, text: bytes) -> None:
 
 def _worktrees(workspace: Workspace) -> list[Workspace]:
     """This worktree, and the others of the workspace."""
-    from holdfast.kernel.workspace import Workspace as Place
     from holdfast.kernel.workspace import worktrees
 
     others = [root for root in worktrees(workspace) if root != workspace.root]
-    places = [Place(root, git_dir=workspace.git_dir, home=workspace.home) for root in others]
-    return [workspace, *places]
+    return [workspace, *map(workspace.at, filter(os.path.isdir, others))]
 
 
 def read(workspace: Workspace) -> Latch | None:
     """The latch that holds, if one does. A file that cannot be understood still holds. The usual place
     is looked at, too, where HOLDFAST_HOME names another: an agent could name one."""
     usual = f"{workspace.git_dir}/holdfast/latch"
-    looked_at = places(workspace)
-    for place in (*looked_at, usual) if workspace.git_dir and usual not in looked_at else looked_at:
+    home, in_tree = places(workspace)
+    looked_at = [home]
+    if workspace.git_dir and usual != home:
+        looked_at.append(usual)
+    if _counts_in_tree(workspace):
+        looked_at.append(in_tree)
+    for place in looked_at:
         try:
             text = read_plain(place, LARGEST).decode(errors="replace")
         except (FileNotFoundError, NotADirectoryError):
@@ -116,10 +120,29 @@ def read(workspace: Workspace) -> Latch | None:
     return None
 
 
+def _counts_in_tree(workspace: Workspace) -> bool:
+    """Return whether the latch in the tree was set here: not by a link, not by another user, not by a clone."""
+    import stat
+
+    place = places(workspace)[1]
+    try:
+        status = os.lstat(place)
+    except OSError:
+        return False
+    if not stat.S_ISREG(status.st_mode) or os.path.islink(workspace.tool_folder):
+        return False
+    from holdfast.kernel.git_index import is_tracked
+
+    is_ours = status.st_uid == os.geteuid()
+    return is_ours and not is_tracked(workspace.root, os.path.relpath(place, workspace.root))
+
+
 def release(workspace: Workspace) -> bool:
     """Whether there was one to release."""
     released = False
-    for place in {place for each in _worktrees(workspace) for place in places(each)}:
+    set_in = [places(workspace)[0]]
+    set_in += [places(each)[1] for each in _worktrees(workspace) if _counts_in_tree(each)]
+    for place in dict.fromkeys(set_in):
         try:
             os.unlink(place)
             released = True

@@ -1,9 +1,9 @@
 """Which workspace is this, and where are its things.
 
 All worktrees of one git repository are one workspace: they share the journal in the git common
-dir, where `git clean -fdx` and `git stash -a` do not reach. What belongs to one worktree alone (the
-inbox of sandboxed writers, a latch, files on their way into place) is in its `.holdfast/`, which
-ignores itself.
+dir, where `git clean -fdx` and `git stash -a` do not reach. What belongs to one worktree alone is in its
+private folder (`kernel.private_folder`), outside of the tree. In the tree, `.holdfast/`, which ignores itself,
+has only what a sandboxed process can write nowhere else: its inbox, and a latch.
 """
 
 from __future__ import annotations
@@ -38,14 +38,19 @@ class Workspace:
     """The places of one worktree of one workspace, and its journal once it is asked for."""
 
     __slots__ = (
-        *("_journal", "_spool", "_url", "_waits_until", "git_dir", "home", "local", "patience"),
-        *("begins_journal", "ignored_settings", "root", "spools", "tool_folder", "wants_forwarder"),
+        *("_journal", "_private", "_spool", "_url", "_waits_until", "begins_journal", "git_dir"),
+        *("home", "ignored_settings", "local", "own_git_dir", "patience", "root", "spools"),
+        *("tool_folder", "wants_forwarder"),
     )
 
-    def __init__(self, root: str, *, git_dir: str, home: str, local: bool = False) -> None:
+    def __init__(
+        self, root: str, *, git_dir: str, home: str, local: bool = False, own_git_dir: str = ""
+    ) -> None:
         self.root = root
         self.tool_folder = os.path.join(root, TOOL_FOLDER)
         self.git_dir = git_dir
+        # Of this worktree alone; the common one for the main worktree.
+        self.own_git_dir = own_git_dir or git_dir
         self.home = home
         # A hook never connects: whatever the settings say, its journal is the file.
         self.local = local
@@ -61,8 +66,24 @@ class Workspace:
         self.patience = HOOK_PATIENCE
         self._waits_until = 0.0
         self._journal: Journal | None = None
+        self._private: str | None = None
         self._spool: SqliteJournal | None = None
         self._url: str | None = None
+
+    @property
+    def private(self) -> str:
+        """The folder of what hooks keep for this worktree; it may not be there yet."""
+        if self._private is None:
+            from holdfast.kernel.private_folder import locate
+
+            self._private = locate(self.root, self.own_git_dir, user_folder())
+        return self._private
+
+    def prepare_private(self, name: str = "") -> str:
+        """Return the private folder, or a folder in it, made if it is not there."""
+        from holdfast.kernel.private_folder import prepare
+
+        return prepare(self.private, name)
 
     @property
     def url(self) -> str:
@@ -115,7 +136,13 @@ class Workspace:
 
     def offline(self) -> Workspace:
         """The same place without its server, as a hook has it: what is known here, and the spool."""
-        twin = Workspace(self.root, git_dir=self.git_dir, home=self.home, local=True)
+        twin = Workspace(
+            self.root,
+            git_dir=self.git_dir,
+            home=self.home,
+            local=True,
+            own_git_dir=self.own_git_dir,
+        )
         twin.spools = True
         return twin
 
@@ -255,23 +282,47 @@ class Workspace:
             os.makedirs(folder, 0o700, exist_ok=True)
         return folder
 
+    def list_in_tree(self, name: str) -> list[str]:
+        """Return the files of a folder in `.holdfast/`: those that did not come with the repository. Nothing is
+        looked for behind a link."""
+        folder = f"{self.tool_folder}/{name}"
+        if os.path.islink(self.tool_folder) or os.path.islink(folder):
+            return []
+        try:
+            names = sorted(os.listdir(folder))
+        except OSError:
+            return []
+        if not names:
+            return []
+        from holdfast.kernel.git_index import tracked_below
+
+        foreign = tracked_below(self.root, f"{TOOL_FOLDER}/{name}")
+        return [
+            f"{folder}/{each}" for each in names if f"{TOOL_FOLDER}/{name}/{each}" not in foreign
+        ]
+
     def refuse_links(self, name: str = "") -> None:
         """A repository can hold a link of this name: nothing is written where it leads."""
         paths = (self.tool_folder, f"{self.tool_folder}/{name}") if name else (self.tool_folder,)
         for path in paths:
-            if os.path.islink(path):
-                raise HoldfastError(
-                    f"{path} is a link, and nothing is written through it.",
-                    hint="If it came with the repository, remove it. HOLDFAST_HOME names another folder "
-                    "for the journal.",
-                    kind="linked_folder",
-                )
+            refuse_link(path)
 
     def close(self) -> None:
         for opened in (self._journal, self._spool):
             if opened is not None:
                 opened.close()
         self._journal = self._spool = None
+
+
+def refuse_link(path: str) -> None:
+    """Refuse a folder of ours that is a link: nothing is read or written where it leads."""
+    if os.path.islink(path):
+        raise HoldfastError(
+            f"{path} is a link, and nothing is written through it.",
+            hint="If it came with the repository, remove it. HOLDFAST_HOME names another folder "
+            "for the journal.",
+            kind="linked_folder",
+        )
 
 
 def user_folder() -> str:
@@ -299,7 +350,7 @@ def discover(start: str | None = None, *, local: bool = False) -> Workspace:
     start = os.path.realpath(from_here(start or ""))
     if not os.path.isdir(start):
         raise NotFound(f"There is no folder {start}.")
-    root, git_dir = _find(start)
+    root, git_dir, own_git_dir = _find(start)
     if root and root == git_dir:
         raise NotFound(
             f"{root} is a bare repository.",
@@ -312,24 +363,26 @@ def discover(start: str | None = None, *, local: bool = False) -> Workspace:
             hint=f"Run `git init`, or make an empty {CONFIG_FILE} where the project begins.",
             kind="no_workspace",
         )
-    home = os.environ.get("HOLDFAST_HOME") or (
-        os.path.join(git_dir, "holdfast") if git_dir else os.path.join(root, TOOL_FOLDER)
-    )
-    return Workspace(root, git_dir=git_dir, home=os.path.abspath(home), local=local)
+    named = os.environ.get("HOLDFAST_HOME", "")
+    home = os.path.join(git_dir, "holdfast") if git_dir else os.path.join(root, TOOL_FOLDER)
+    if not named:
+        refuse_link(home)
+    home = os.path.abspath(named or home)
+    return Workspace(root, git_dir=git_dir, home=home, local=local, own_git_dir=own_git_dir)
 
 
-def _find(start: str) -> tuple[str, str]:
-    """Root and common git dir. A mark above the repository is another workspace's."""
+def _find(start: str) -> tuple[str, str, str]:
+    """Root, common git dir and the worktree's own one. A mark above the repository is another workspace's."""
     root, folder = "", start
     while True:
         if not root and _is_marked(folder):
             root = folder
-        git_dir = _git_dir_at(folder)
+        git_dir, own_git_dir = _git_dirs_at(folder)
         if git_dir:
-            return root or folder, git_dir
+            return root or folder, git_dir, own_git_dir
         parent = os.path.dirname(folder)
         if parent == folder:
-            return root, ""
+            return root, "", ""
         folder = parent
 
 
@@ -349,21 +402,23 @@ def _has_table(folder: str) -> bool:
         return False
 
 
-def _git_dir_at(folder: str) -> str:
-    """The common git dir of a repository whose top is this folder, read from its files.
+def _git_dirs_at(folder: str) -> tuple[str, str]:
+    """The common git dir of a repository whose top is this folder, and the worktree's own one, read from its
+    files.
 
     No git process: it costs a hook more than everything else, and may not be installed.
     """
     entry = os.path.join(folder, ".git")
     if os.path.isdir(entry):
-        return entry
+        return entry, entry
     if os.path.isfile(entry):
         git_dir = _pointer(entry, "gitdir: ", folder)
         common = os.path.join(git_dir, "commondir")
-        return _pointer(common, "", git_dir) if os.path.isfile(common) else git_dir
+        # What is there and is no file is refused: git would wait for a pipe.
+        return _pointer(common, "", git_dir) if os.path.lexists(common) else git_dir, git_dir
     # From within a `.git` the search goes on: its work tree is above it.
     is_bare = os.path.basename(folder) != ".git" and _is_bare_repository(folder)
-    return folder if is_bare else ""
+    return (folder, folder) if is_bare else ("", "")
 
 
 def worktrees(workspace: Workspace) -> list[str]:

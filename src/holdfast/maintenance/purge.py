@@ -445,7 +445,8 @@ def _files_with(workspace: Workspace, text: str) -> list[str]:
 def _our_files(workspace: Workspace) -> Iterator[str]:
     folders = [workspace.home, user_folder()]
     for root in worktrees(workspace):
-        folders.append(workspace.at(root).tool_folder)
+        tree = workspace.at(root)
+        folders += [tree.private, tree.tool_folder]
         folders += [top for top, names, _ in _walk(root) if os.path.basename(top) == ARCHIVES]
     seen = set()
     views = {os.path.join(row["worktree"], row["path"]) for row in workspace.journal.views()}

@@ -66,6 +66,9 @@ def list_remains(workspace: Workspace) -> list[Remain]:
         if tracked:
             found.append(_committed(root, sorted(tracked)))
         found += _of_authors(root, rows.get(root, []))
+        private = workspace.at(root).private if os.path.isdir(root) else ""
+        if os.path.isdir(private) and os.path.dirname(private) != workspace.home:
+            found.append(_whole("what the hooks keep for a worktree", private))
         tool_folder = os.path.join(root, TOOL_FOLDER)
         if os.path.lexists(tool_folder) and tool_folder != workspace.home:
             found.append(_whole("commands that wait, and work files", tool_folder))

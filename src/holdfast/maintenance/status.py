@@ -139,8 +139,8 @@ def _about(workspace: Workspace, head: Head) -> str:
 
 def _at_work(workspace: Workspace) -> list[SessionAtWork]:
     """The sessions of all worktrees that run now, as their hooks told."""
-    folder = os.path.join(os.path.relpath(workspace.tool_folder, workspace.root), SLOTS)
-    if not any(os.path.isdir(os.path.join(root, folder)) for root in worktrees(workspace)):
+    trees = map(workspace.at, filter(os.path.isdir, worktrees(workspace)))
+    if not any(os.path.isdir(os.path.join(tree.private, SLOTS)) for tree in trees):
         return []
     from holdfast.session.session_list import list_at_work
 

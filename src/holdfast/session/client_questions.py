@@ -54,14 +54,14 @@ def note(
         "at": known["at"] if known is not None else clock.precise(now),
         "root": workspace.root,
     }
-    workspace.prepare_tool_folder(FOLDER)
+    workspace.prepare_private(FOLDER)
     write_aside(path, canonical_json.dumps(value).encode())
     return True
 
 
 def path_of(workspace: Workspace, session: str) -> str:
     """The file of a session, whose id is safe for a path."""
-    return os.path.join(workspace.tool_folder, FOLDER, session)
+    return os.path.join(workspace.private, FOLDER, session)
 
 
 def read(workspace: Workspace, session: str) -> WaitingSession | None:
@@ -72,7 +72,7 @@ def list_waiting(workspace: Workspace, now: int) -> list[WaitingSession]:
     """The sessions of all worktrees that wait for a person, the longest first."""
     found = []
     for root in worktrees(workspace):
-        folder = os.path.join(root, os.path.relpath(workspace.tool_folder, workspace.root), FOLDER)
+        folder = os.path.join(workspace.at(root).private, FOLDER)
         try:
             names = os.listdir(folder)
         except OSError:

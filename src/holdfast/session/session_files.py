@@ -1,4 +1,4 @@
-"""The slot of a client's session: small files of its own in the worktree, so that twenty sessions at
+"""The slot of a client's session: small files of its own in the private folder, so that twenty sessions at
 once share nothing. A hook reads and writes them without the journal.
 """
 
@@ -39,7 +39,7 @@ FORGOTTEN_AFTER = 7 * clock.DAY
 
 def folder_of(workspace: Workspace, session: str) -> str:
     name = id_of(session.encode("utf-8", "replace").decode())
-    return os.path.join(workspace.tool_folder, FOLDER, name)
+    return os.path.join(workspace.private, FOLDER, name)
 
 
 def read(workspace: Workspace, session: str, name: str) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def _read(path: str) -> dict[str, Any]:
 
 def every(workspace: Workspace, name: str) -> list[dict[str, Any]]:
     """What all the slots of this worktree keep under a name, of all sessions."""
-    parent = os.path.join(workspace.tool_folder, FOLDER)
+    parent = os.path.join(workspace.private, FOLDER)
     found = (_read(os.path.join(parent, folder, name)) for folder in _names(parent))
     return [value for value in found if value]
 
@@ -67,7 +67,7 @@ def keep(workspace: Workspace, session: str, name: str, value: dict[str, Any]) -
     long as the session runs, and no session outlives its machine."""
     path = os.path.join(_prepare(workspace, session), name)
     unfinished = f"{path}.{os.getpid()}"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(unfinished, flags, 0o600)
     try:
         write_all(descriptor, canonical_json.dumps(value).encode())
@@ -110,7 +110,7 @@ def is_due(workspace: Workspace, session: str, name: str, every: int, now: int) 
 
     try:
         path = os.path.join(_prepare(workspace, session), name)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError:
         return True
     try:
@@ -137,7 +137,7 @@ def end(workspace: Workspace, session: str) -> None:
 
 def sweep(workspace: Workspace, now: int) -> None:
     """Remove the slots of sessions without an end, once a day."""
-    parent = os.path.join(workspace.tool_folder, FOLDER)
+    parent = os.path.join(workspace.private, FOLDER)
     if not _begin_sweep(os.path.join(parent, SWEPT), now):
         return
     for name in _names(parent):
@@ -157,7 +157,7 @@ def _begin_sweep(swept: str, now: int) -> bool:
     except OSError:
         pass  # never yet
     try:
-        os.close(os.open(swept, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        os.close(os.open(swept, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
         os.utime(swept, ns=(now * 1_000_000, now * 1_000_000))
     except OSError:
         return False  # a folder that cannot be written is not swept either
@@ -174,7 +174,7 @@ def _names(parent: str) -> list[str]:
 def _prepare(workspace: Workspace, session: str) -> str:
     folder = folder_of(workspace, session)
     if not os.path.isdir(folder):
-        workspace.prepare_tool_folder(FOLDER)
+        workspace.prepare_private(FOLDER)
         os.makedirs(folder, 0o700, exist_ok=True)
     return folder
 

@@ -65,7 +65,7 @@ def keep(
         value["is_measured"] = True
     if value == known:
         return False
-    workspace.prepare_tool_folder(FOLDER)
+    workspace.prepare_private(FOLDER)
     write_aside(path, canonical_json.dumps(value).encode())
     # What the transcript says after the hook is more exact, and no news.
     return known is None
@@ -90,7 +90,7 @@ def keep_from_transcript(workspace: Workspace, client: str, session: str, transc
 
 def path_of(workspace: Workspace, session: str) -> str:
     """The file of a session, whose id is safe for a path."""
-    return os.path.join(workspace.tool_folder, FOLDER, session)
+    return os.path.join(workspace.private, FOLDER, session)
 
 
 def read(workspace: Workspace, session: str) -> LimitedSession | None:
@@ -109,7 +109,7 @@ def list_limited(workspace: Workspace, now: int) -> list[LimitedSession]:
 
 
 def _list_kept(tree: Workspace) -> Iterator[LimitedSession]:
-    folder = os.path.join(tree.tool_folder, FOLDER)
+    folder = os.path.join(tree.private, FOLDER)
     try:
         names = sorted(os.listdir(folder))
     except OSError:

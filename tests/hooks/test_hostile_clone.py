@@ -1,0 +1,284 @@
+"""A person clones a repository and starts their client: nothing outside of the clone changes, nothing waits.
+
+What hooks write, empty or delete is in the private folder of the worktree. No link, pipe or folder that came with
+a repository, or that an agent put in its place later, leads them elsewhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.clients import launcher
+from holdfast.clients.table import NAMES as CLIENTS
+from holdfast.kernel import latch
+from holdfast.kernel.workspace import discover
+from tests.conftest import Git
+from tests.hooks import launcher_scene
+from tests.hooks.launcher_scene import MAKE, Hooks
+from tests.hooks.world import START, STOP, TOOL, USED, denied
+from tests.session import world as session_world
+from tests.session.world import Holdfast
+
+holdfast, hooks = session_world.holdfast, launcher_scene.hooks
+# Shells, Python and git together; a client waits for ten.
+LONGEST_SECONDS = 2.0
+
+
+def digest_of(folder: Path) -> dict[str, str]:
+    """Each file and link below a folder, with its content, mode and time."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        status = path.lstat()
+        if path.is_symlink():
+            content = os.readlink(path).encode()
+        else:
+            content = path.read_bytes() if path.is_file() else b""
+        sum = hashlib.sha256(content).hexdigest()
+        found[str(path.relative_to(folder))] = f"{status.st_mode} {status.st_mtime_ns} {sum}"
+    return found
+
+
+@pytest.fixture
+def photos(tmp_path: Path) -> Path:
+    """What the person has beside the clone."""
+    folder = tmp_path / "photos"
+    (folder / "2019").mkdir(parents=True)
+    for name in ("a.jpg", "2019/b.jpg", ".bash_profile", "tell", "claude.PostToolUse", "latch"):
+        (folder / name).write_text(f"the person's {name}\n")
+    return folder
+
+
+def go_through(hooks: Hooks, client: str, within: float = LONGEST_SECONDS) -> list[Any]:
+    """A short session; each of its hooks ends in time."""
+    said: dict[str, Any] = {**MAKE, "source": "startup", "prompt": "go on"}
+    edit = {"tool_name": "Edit", "tool_input": {"file_path": str(hooks.root / "README.md")}}
+    answers = []
+    events = [(START, said), (TOOL, said), (TOOL, edit), (USED, edit), (USED, said), (STOP, said)]
+    for names, facts in events:
+        begun = time.monotonic()
+        answers.append(hooks(client, names[client], **facts))
+        assert time.monotonic() - begun < within, names[client]
+    return answers
+
+
+PLACES = [
+    *(".holdfast", ".holdfast/shared", ".holdfast/seen", ".holdfast/pending", ".holdfast/slots"),
+    *(".holdfast/lives", ".holdfast/limits", ".holdfast/waiting", ".holdfast/last-turn"),
+    *(".holdfast/seen/{client}.{used}", ".holdfast/seen/{client}.{stop}", ".holdfast/latch"),
+    *(".holdfast/hook-failures.jsonl", ".holdfast/after-turn.lock", ".holdfast/inbox"),
+]
+
+
+def name_of(place: str, client: str) -> str:
+    return place.format(client=client, used=USED[client], stop=STOP[client])
+
+
+def commit_link(root: Path, git: Git, name: str, to: Path) -> None:
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to(to)
+    git("add", "--force", name)
+    git("commit", "--quiet", "-m", "a link")
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("to", ["photos", "photos/.bash_profile", "missing", ".."])
+def test_a_committed_link_leads_no_hook_to_the_persons_files(
+    hooks: Hooks, git: Git, photos: Path, client: str, place: str, to: str
+) -> None:
+    commit_link(hooks.root, git, name_of(place, client), photos.parent / to)
+    before = digest_of(photos)
+    go_through(hooks, client)
+    assert digest_of(photos) == before
+    assert not (photos.parent / "missing").exists()
+
+
+def test_a_folder_of_links_that_an_older_version_would_have_emptied(
+    hooks: Hooks, git: Git, photos: Path
+) -> None:
+    """The story as it was seen: photos were deleted, and the profile was emptied."""
+    commit_link(hooks.root, git, ".holdfast/shared", photos)
+    commit_link(hooks.root, git, ".holdfast/seen/claude.PostToolUse", photos / ".bash_profile")
+    before = digest_of(photos)
+    go_through(hooks, "claude")
+    go_through(hooks, "claude")
+    assert digest_of(photos) == before
+
+
+SWAPPED = ["", "seen", "pending", "shared", "slots", "seen/claude.PostToolUse", "seen/claude.Stop"]
+
+
+@pytest.mark.parametrize("name", SWAPPED)
+@pytest.mark.parametrize("to", ["photos", "photos/.bash_profile"])
+def test_a_link_that_was_swapped_in_later_leads_no_hook_there(
+    hooks: Hooks, photos: Path, name: str, to: str
+) -> None:
+    """In the private folder itself: an agent that may write the git dir put it there."""
+    go_through(hooks, "claude")
+    path = Path(discover(str(hooks.root)).private, name)
+    if path.is_dir():
+        shutil.rmtree(path)
+    elif path.exists():
+        path.unlink()
+    path.symlink_to(photos.parent / to)
+    before = digest_of(photos)
+    go_through(hooks, "claude")
+    assert digest_of(photos) == before
+
+
+def make_pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def make_socket(path: Path) -> None:
+    folder = os.getcwd()
+    try:
+        os.chdir(path.parent)
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind(path.name)
+    finally:
+        os.chdir(folder)
+
+
+def make_folder(path: Path) -> None:
+    (path / "x").mkdir(parents=True)
+
+
+STRANGE: list[Callable[[Path], None]] = [make_pipe, make_socket, make_folder]
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("place", [place for place in PLACES if place != ".holdfast"])
+@pytest.mark.parametrize("make", STRANGE)
+def test_nothing_waits_for_a_strange_file(
+    hooks: Hooks, client: str, place: str, make: Callable[[Path], None]
+) -> None:
+    path = hooks.root / name_of(place, client)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    make(path)
+    assert not any(denied(client, answer) for answer in go_through(hooks, client) if answer)
+
+
+@pytest.mark.parametrize("name", ["commondir", "HEAD", "config", "index"])
+@pytest.mark.parametrize("client", ["claude", "codex"])
+def test_a_git_file_that_leads_to_pipes_keeps_no_hook_waiting(
+    hooks: Hooks, tmp_path: Path, client: str, name: str
+) -> None:
+    go_through(hooks, client)
+    elsewhere = tmp_path / "elsewhere"
+    (hooks.root / ".git").rename(elsewhere)
+    (hooks.root / ".git").write_text(f"gitdir: {elsewhere}\n")
+    (elsewhere / name).unlink(missing_ok=True)
+    os.mkfifo(elsewhere / name)
+    go_through(hooks, client)
+
+
+@pytest.mark.parametrize("name", ["HEAD", "config", "index"])
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_stop_denies_the_tool_also_in_a_repository_of_pipes(
+    hooks: Hooks, client: str, name: str
+) -> None:
+    latch.engage(discover(str(hooks.root)), "the wrong database", by="me", now=0)
+    (hooks.root / ".git" / name).unlink(missing_ok=True)
+    os.mkfifo(hooks.root / ".git" / name)
+    begun = time.monotonic()
+    assert "the wrong database" in denied(client, hooks(client, TOOL[client], **MAKE))
+    assert time.monotonic() - begun < LONGEST_SECONDS
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_latch_that_came_with_a_clone_denies_nothing(
+    hooks: Hooks, git: Git, holdfast: Holdfast, client: str
+) -> None:
+    (hooks.root / ".holdfast" / "latch").mkdir(parents=True)
+    (hooks.root / ".holdfast" / "latch" / "x").write_text("stop")
+    assert hooks(client, TOOL[client], **MAKE) == {}
+    shutil.rmtree(hooks.root / ".holdfast" / "latch")
+    (hooks.root / ".holdfast" / "latch").write_text('{"reason":"no","by":"me","at":"now"}')
+    assert "no" in denied(client, hooks(client, TOOL[client], **MAKE)), "a sandboxed agent's own"
+    git("add", "--force", ".holdfast/latch")
+    assert hooks(client, TOOL[client], **MAKE) == {}
+    assert "came with the repository" in holdfast("doctor").out
+
+
+def test_a_private_folder_that_came_with_an_archive_is_not_used(hooks: Hooks, photos: Path) -> None:
+    """It can hold links, and it does not know its own inode."""
+    private = Path(discover(str(hooks.root)).prepare_private())
+    made = (private / "made").read_text()
+    shutil.rmtree(private)
+    private.mkdir()
+    (private / "made").write_text(made)
+    for name in ("seen", "shared", "slots", "pending", "lives"):
+        (private / name).symlink_to(photos)
+    before = digest_of(photos)
+    go_through(hooks, "claude")
+    assert digest_of(photos) == before
+    assert not (private / "shared").is_symlink()
+
+
+def test_what_an_older_version_kept_in_the_tree_is_taken_over_once(
+    hooks: Hooks, git: Git, holdfast: Holdfast, photos: Path
+) -> None:
+    tools = hooks.root / ".holdfast"
+    for name, text in {
+        "slots/0123/client": '{"session":"old","client":"claude"}',
+        "slots/0123/transcript": '{"path":"/home/x/other.jsonl"}',
+        "lives/ab.json": '{"stream":"agent:A","lives":{}}',
+        "lives/cd.json": '{"stream":"agent:B","lives":{}}',
+        "seen/claude.Stop": "",
+        "shared/tell": "",
+    }.items():
+        (tools / name).parent.mkdir(parents=True, exist_ok=True)
+        (tools / name).write_text(text)
+    (tools / "lives" / "link.json").symlink_to(photos / "a.jpg")
+    git("add", "--force", ".holdfast/lives/cd.json")
+    before = digest_of(photos)
+    hooks("claude", "SessionStart", source="startup")
+    private = Path(discover(str(hooks.root)).private)
+    assert (private / "slots/0123/client").read_text().startswith('{"session":"old"')
+    assert not (private / "slots/0123/transcript").exists(), "it names a path"
+    assert (private / "lives/ab.json").exists()
+    assert not (private / "lives/cd.json").exists(), "it came with the repository"
+    assert not (private / "lives/link.json").is_symlink()
+    assert not (private / "lives/link.json").exists()
+    assert not (tools / "slots").exists()
+    assert not (tools / "shared").exists()
+    assert digest_of(photos) == before
+
+
+OLD = "# Holdfast's hook launcher, of an older version.\nversion='0.2.0'\n"
+
+
+def test_a_typed_command_replaces_an_older_launcher(hooks: Hooks, holdfast: Holdfast) -> None:
+    """It empties files until it is replaced."""
+    (hooks.folder / launcher.NAME).write_text(OLD)
+    holdfast("status")
+    assert (hooks.folder / launcher.NAME).read_text() == launcher.text(str(hooks.folder))
+
+
+def test_a_python_hook_replaces_an_older_launcher(hooks: Hooks) -> None:
+    written = launcher.text(str(hooks.folder)).replace(
+        f"version='{launcher.VERSION}'", "version='0.2.0'"
+    )
+    (hooks.folder / launcher.NAME).write_text(written)
+    subprocess.run(
+        ["/bin/sh", "-c", hooks.line("claude", "SessionStart")],
+        input=b'{"session_id":"s1","source":"startup"}',
+        cwd=hooks.root,
+        timeout=60,
+        check=True,
+    )
+    assert (hooks.folder / launcher.NAME).read_text() == launcher.text(str(hooks.folder))
