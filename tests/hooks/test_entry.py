@@ -30,8 +30,6 @@ ALLOWED = {
     "_json",
     "_sha256",
     "_sha2",
-    # Of a process that adds to the cache of compiled modules, after its answer.
-    *("opcode", "_opcode", "_opcode_metadata"),
 }
 STARTUP = {
     *("__future__", "__main__", "_abc", "_codecs", "_collections", "_collections_abc", "_io"),

@@ -148,15 +148,17 @@ async function placesOf($, folder) {
     }
     if (at === '') break
   }
-  return root === '' ? undefined : { root, home: named || `${root}/.holdfast`, usual: '' }
+  // Without git, the home is in the user's own folder: the hook looks there.
+  return root === '' ? undefined : { root, home: named, usual: '' }
 }
 
 const absolute = (folder, path) => (path.startsWith('/') ? path : `${folder}/${path}`)
 
 async function stopAt($, places) {
   if (places === undefined) return ''
-  // An agent could name another home, so the usual one is looked at, too.
-  const folders = [places.home, `${places.root}/.holdfast`, places.usual].filter(Boolean)
+  // An agent could name another home, so the usual one is looked at, too. Whether a latch in the work tree counts
+  // is the hook's to judge: it can come with a clone.
+  const folders = [places.home, places.usual].filter(Boolean)
   for (const folder of folders) {
     const text = await read($, `${folder}/latch`)
     if (text === undefined) continue

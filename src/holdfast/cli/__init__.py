@@ -11,9 +11,6 @@ def main() -> None:
     """The entry point of `holdfast`."""
     # A verb that needs no parser is over before its garbage matters; the parser turns this on again.
     gc.disable()
-    from holdfast.kernel.code_cache import use_code_cache
-
-    cache = use_code_cache("commands")
     from holdfast.cli.frame import run
 
     code = run(sys.argv[1:])
@@ -25,6 +22,4 @@ def main() -> None:
         sys.stderr.flush()
     except OSError:
         pass
-    if cache is not None:
-        cache.add_loaded()
     os._exit(code)

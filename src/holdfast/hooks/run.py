@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from holdfast.clients.events import Client, HookEvent, HookOutcome
-    from holdfast.kernel.code_cache import CodeCache
     from holdfast.kernel.workspace import Workspace
 
 # More than this is no payload; a hook must not fill the memory of its host.
@@ -40,7 +39,7 @@ def command(*arguments: str) -> list[str]:
     return [sys.executable, "-I", "-S", os.path.join(here, "entry.py"), libraries, *arguments]
 
 
-def run(arguments: list[str], cache: CodeCache | None = None) -> NoReturn:
+def run(arguments: list[str]) -> NoReturn:
     answer = respond(arguments)
     if LAUNCHER in os.environ:
         from holdfast.clients.launcher import keep_current
@@ -52,9 +51,7 @@ def run(arguments: list[str], cache: CodeCache | None = None) -> NoReturn:
             os.write(1, f"{text}\n".encode("utf-8", "replace"))
         except OSError:
             pass
-    if cache is not None:
-        cache.add_loaded()
-    # Without the interpreter's long goodbye: what must be durable is, and nothing is buffered.
+    # Skip interpreter shutdown: everything is synced and flushed.
     os._exit(0)
 
 

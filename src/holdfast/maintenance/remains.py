@@ -20,7 +20,6 @@ from holdfast.git.repository import GitError
 from holdfast.git.run import git
 from holdfast.git.snapshot import REFS
 from holdfast.journal.postgres.url import without_password
-from holdfast.kernel.code_cache import cache_folder
 from holdfast.kernel.errors import HoldfastError, from_os_error
 from holdfast.kernel.workspace import TOOL_FOLDER, user_folder, worktrees
 from holdfast.loop.rules.model import HISTORY, METADATA
@@ -96,12 +95,19 @@ def list_remains(workspace: Workspace) -> list[Remain]:
     for what, path in (
         ("what holdfast keeps for all your projects", user_folder()),
         ("the launcher of the hooks, for all your projects", folder_of_user()),
-        ("compiled modules, for all your projects", cache_folder()),
+        ("compiled modules that versions up to 0.2 left", _old_cache_folder()),
     ):
         if path and os.path.isdir(path):
             used = f"; still used in {', '.join(others)}" if others else ""
             found.append(_whole(f"{what}{used}", path, yours=bool(others)))
     return found
+
+
+def _old_cache_folder() -> str:
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(cache):
+        cache = os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(cache, "holdfast")
 
 
 class Removal(TypedDict):
