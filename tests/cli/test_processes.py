@@ -95,7 +95,7 @@ def test_a_machine_without_git(repository: Path) -> None:
 def test_a_folder_without_git_but_with_a_config(tmp_path: Path) -> None:
     (tmp_path / "holdfast.toml").write_text("")
     assert call("note", "one", cwd=tmp_path).returncode == 0
-    assert (tmp_path / ".holdfast/journal.db").exists()
+    assert not (tmp_path / ".holdfast/journal.db").exists()
     assert (tmp_path / ".notes/default.md").exists()
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from holdfast.journal.chain import verify
 from holdfast.kernel.errors import HoldfastError, NotFound
-from holdfast.kernel.workspace import discover, worktrees
+from holdfast.kernel.workspace import discover, user_folder, worktrees
 from tests.conftest import Git
 from tests.journal.conformance.examples import drafts, write
 
@@ -53,7 +53,9 @@ def test_looking_makes_nothing(repository: Path) -> None:
 def test_a_mark_makes_a_workspace_without_git(nowhere: Path, mark: str) -> None:
     make_mark(nowhere.parent, mark)
 
-    assert found(nowhere) == (str(nowhere.parent), f"{nowhere.parent}/.holdfast")
+    root, home = found(nowhere)
+    assert root == str(nowhere.parent)
+    assert os.path.dirname(home) == os.path.join(user_folder(), "projects")
 
 
 @pytest.mark.parametrize("mark", ["holdfast.toml", ".holdfast/", "pyproject.toml"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import socket
 import tarfile
 import threading
@@ -13,7 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 
 from holdfast.kernel import clock, config, inbox, latch, trust
@@ -207,6 +205,8 @@ def archive(holdfast: Holdfast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         stranger.chdir(theirs)
         stranger.setenv("XDG_STATE_HOME", str(tmp_path / "state of the stranger"))
         stranger.setenv("HOLDFAST_ACTOR", "boss")
+        # Where versions up to 0.2 had it.
+        stranger.setenv("HOLDFAST_HOME", str(theirs / ".holdfast"))
         claim = ("--claim", "it works", f"run:touch {tmp_path / 'owned'}")
         assert holdfast("checkpoint", "--session", "s1", "--task", "x", *claim).code == 0
         assert holdfast("note", "from the stranger").code == 0
@@ -260,9 +260,9 @@ def test_an_archive_over_a_project_brings_no_journal_of_its_own(
     (mine / "holdfast.toml").touch()
     monkeypatch.chdir(mine)
     assert holdfast("note", "mine").code == 0
-    shutil.rmtree(mine / ".holdfast")
     unpack(archive, mine)
-    assert holdfast("note", "--json").envelope["error"]["kind"] == "foreign_journal"
+    assert "mine" in holdfast("note").out
+    assert "from the stranger" not in holdfast("history").out
 
 
 def test_a_project_without_git_is_its_users_own(
@@ -277,8 +277,28 @@ def test_a_project_without_git_is_its_users_own(
     assert holdfast("note", "two").code == 0
     assert holdfast("backup", str(tmp_path / "copy.db"), "--restore").code == 0
     assert "one" in holdfast("note").out, "a restored copy is the user's own"
-    shutil.rmtree(tmp_path / "state" / "holdfast")
-    assert holdfast("note").code == 4, "the user's folder alone knows"
+    assert not (mine / ".holdfast" / "journal.db").exists()
+
+
+def test_a_project_without_git_that_was_renamed_keeps_its_journal(
+    holdfast: Holdfast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, renamed = tmp_path / "mine", tmp_path / "renamed"
+    mine.mkdir()
+    (mine / "holdfast.toml").touch()
+    monkeypatch.chdir(mine)
+    assert holdfast("note", "one").code == 0
+    mine.rename(renamed)
+    monkeypatch.chdir(renamed)
+    assert holdfast("note", "two").code == 0
+    assert "one" in holdfast("note").out
+    mine.mkdir()
+    (mine / "holdfast.toml").touch()
+    monkeypatch.chdir(mine)
+    assert holdfast("note", "another project").code == 0
+    assert "one" not in holdfast("note").out
+    monkeypatch.chdir(renamed)
+    assert "another project" not in holdfast("history").out
 
 
 def test_a_journal_of_the_last_version_is_known_by_its_init(
@@ -288,14 +308,16 @@ def test_a_journal_of_the_last_version_is_known_by_its_init(
     mine.mkdir()
     (mine / "holdfast.toml").touch()
     monkeypatch.chdir(mine)
-    assert holdfast("init", "--client", "claude").code == 0
-    assert holdfast("note", "one").code == 0
-    (tmp_path / "state" / "holdfast" / trust.FILE).unlink()
-    connection = apsw.Connection(str(mine / ".holdfast" / "journal.db"))
-    connection.execute("DELETE FROM meta WHERE key = 'origin'").fetchall()
-    connection.close()
+    with monkeypatch.context() as older:
+        older.setenv("HOLDFAST_HOME", str(mine / ".holdfast"))
+        assert holdfast("init", "--client", "claude").code == 0
+        assert holdfast("note", "one").code == 0
     assert holdfast("note", "two").code == 0
     assert "one" in holdfast("note").out
+    assert not (mine / ".holdfast" / "journal.db").exists()
+    assert (mine / ".holdfast" / "journal.db.taken-over").exists()
+    kept = Path(discover().home, "clients")
+    assert [path.name for path in kept.iterdir()], "what the settings were came along"
 
 
 # Links

@@ -4,9 +4,9 @@ A setting in a repository's own file comes from the author of that file: without
 of a stranger's repository would run the stranger's commands, and send what is noted there to the
 stranger. The word is kept in the user's own folder, for this clone and this very content.
 
-A project without git has its journal in its own tree, where an archive from a stranger can bring one:
-claims with commands, effects that wait to be sent, views of other folders. So such a journal has a random
-number, and the user's folder keeps the numbers of those that were made here.
+A project without git has its journal in the user's folder. Versions up to 0.2 had it in the project's tree, where an
+archive from a stranger can bring one: claims with commands, effects that wait to be sent, views of other folders. Such
+a journal has a random number, and the user's folder keeps the numbers of those that were made here.
 
 A repository's journal is in its `.git` folder, which no clone brings, but an archive can. It has such a
 number for each home. It is used without one, because a repository is shared with containers; but what was
@@ -22,6 +22,7 @@ from holdfast.kernel.digest import digest, id_of, new_id
 from holdfast.kernel.errors import HoldfastError, NotAllowed, NotFound, from_os_error
 from holdfast.kernel.lock import WorkspaceLock
 from holdfast.kernel.plain_file import read_plain, write_synced
+from holdfast.kernel.project_home import take_over, tree_journal
 from holdfast.kernel.workspace import Workspace, user_folder
 
 TYPE_CHECKING = False
@@ -151,77 +152,47 @@ def is_foreign(workspace: Workspace) -> bool:
     """Whether the journal in the tree of a project without git was made elsewhere."""
     from holdfast.journal.sqlite import SqliteJournal
 
-    if workspace.home != workspace.tool_folder or not os.path.exists(workspace.journal_path):
+    path = tree_journal(workspace)
+    if not path:
         return False
     try:
         # Only read: a file that was made elsewhere is left as it is.
-        journal = SqliteJournal(workspace.journal_path, read_only=True)
+        journal = SqliteJournal(path, read_only=True)
     except NotFound:
         return False  # empty: another process makes it at this moment
     try:
-        return _is_foreign_to(workspace, journal)
+        origin = journal.get(ORIGIN) or ""
+        if origin:
+            return not is_trusted(workspace, JOURNAL + origin)
+        return not _is_blank(journal) and not _was_set_up(workspace)
     finally:
         journal.close()
 
 
-def _is_foreign_to(workspace: Workspace, journal: SqliteJournal) -> bool:
-    origin = journal.get(ORIGIN) or ""
-    if origin:
-        return not is_trusted(workspace, JOURNAL + origin)
-    return not _is_blank(journal) and not _was_set_up(workspace)
-
-
-def refuse_foreign(workspace: Workspace) -> None:
+def take_over_known(workspace: Workspace) -> None:
+    """Take over the journal that an older version left in the tree of a project without git. Refuse one that
+    was made elsewhere."""
+    path = tree_journal(workspace)
+    if not path:
+        return
     if is_foreign(workspace):
-        raise _foreign(workspace)
-
-
-def _foreign(workspace: Workspace) -> NotAllowed:
-    return NotAllowed(
-        f"{workspace.journal_path} was made elsewhere, or the project was moved since.",
-        hint="If it is yours: holdfast trust. If it came with an archive, remove it. "
-        "Nothing of it was used.",
-        kind="foreign_journal",
-    )
-
-
-def adopt_blank(workspace: Workspace, journal: SqliteJournal) -> None:
-    """Keep the number of a journal in the tree of a project that was just opened. What was looked at before
-    may have been another file: this one is looked at again, unless its number is known."""
-    origin = journal.get(ORIGIN) or ""
-    if origin and is_trusted(workspace, JOURNAL + origin):
-        return
-    if _is_foreign_to(workspace, journal):
-        raise _foreign(workspace)
-    adopt(workspace, journal)
-
-
-def adopt(workspace: Workspace, journal: SqliteJournal) -> None:
-    """Keep the number of a journal in the tree of a project, which was made here or is trusted."""
-    if workspace.home != workspace.tool_folder or journal.read_only:
-        return
-    origin = journal.get(ORIGIN) or ""
-    if origin and is_trusted(workspace, JOURNAL + origin):
-        return
-    # A new number: another project may know the old one.
-    journal.put(ORIGIN, _new_origin(workspace))
-
-
-def _new_origin(workspace: Workspace) -> str:
-    """A number for a journal in the tree of a project, which the user's folder knows from now on."""
-    origin = new_id()
+        raise NotAllowed(
+            f"{path} was made elsewhere, or the project was moved since.",
+            hint="If it is yours: holdfast trust. If it came with an archive, remove it. "
+            "Nothing of it was used.",
+            kind="foreign_journal",
+        )
     try:
-        trust(workspace, JOURNAL + origin, "")
+        take_over(workspace)
     except OSError as error:
-        raise from_os_error(error, f"keeping in {user_folder()} which journal is yours") from error
-    return origin
+        raise from_os_error(error, f"moving {path} to {workspace.home}") from error
 
 
 def number_new_journal(workspace: Workspace) -> dict[str, str]:
     """The rows by which a new journal will be this user's. The user's folder knows the number now: a kill
     before the journal is made leaves a number without a journal, which lets nothing in."""
-    if workspace.home == workspace.tool_folder:
-        return {ORIGIN: _new_origin(workspace)}
+    if not workspace.git_dir:
+        return {}  # it is in the user's own folder
     number = _number_here(workspace) or _keep_new_number(workspace)
     return {f"{ORIGIN}:{number}": "0"} if number else {}
 

@@ -164,27 +164,26 @@ class Workspace:
     def _open_file(self) -> SqliteJournal:
         from holdfast.journal.sqlite import SqliteJournal
 
-        is_in_tree = self.home == self.tool_folder
-        if is_in_tree:
-            from holdfast.kernel.trust import adopt_blank, refuse_foreign
+        if not self.git_dir:
+            from holdfast.kernel.trust import take_over_known
 
-            self.refuse_links()
-            refuse_foreign(self)
+            take_over_known(self)
         if os.path.exists(self.journal_path):
             writable = os.access(self.home, os.W_OK)
-            journal = SqliteJournal(self.journal_path, read_only=not writable, is_new=False)
-        elif not self.begins_journal:
+            if writable and not self.git_dir:
+                self._note_place()
+            return SqliteJournal(self.journal_path, read_only=not writable, is_new=False)
+        if not self.begins_journal:
             raise NotFound(f"There is no journal at {self.journal_path}.", kind="journal_gone")
-        else:
-            self._make_file()
-            journal = SqliteJournal(self.journal_path, is_new=False)
-        if is_in_tree:
-            try:
-                adopt_blank(self, journal)
-            except BaseException:
-                journal.close()
-                raise
-        return journal
+        self._make_file()
+        return SqliteJournal(self.journal_path, is_new=False)
+
+    def _note_place(self) -> None:
+        """Keep which folder the home of a project without git belongs to."""
+        from holdfast.kernel.project_home import FOLDER, note_place
+
+        if os.path.dirname(self.home) == os.path.join(user_folder(), FOLDER):
+            note_place(self.home, self.root)
 
     def _make_file(self) -> None:
         """Make the journal, with the number by which it is this user's. The number is in the user's folder
@@ -200,6 +199,8 @@ class Workspace:
         path, unfinished = self.journal_path, f"{self.journal_path}.unfinished"
         os.makedirs(self.home, 0o700, exist_ok=True)
         refuse_unsafe(self.home)
+        if not self.git_dir:
+            self._note_place()
         # The folder itself: the caller may hold the workspace's lock.
         folder = os.open(self.home, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -243,7 +244,13 @@ class Workspace:
         return self._journal is not None and bool(self.url)
 
     def exists(self) -> bool:
-        return self._journal is not None or bool(self.url) or os.path.exists(self.journal_path)
+        if self._journal is not None or self.url or os.path.exists(self.journal_path):
+            return True
+        if self.git_dir:
+            return False
+        from holdfast.kernel.project_home import tree_journal
+
+        return bool(tree_journal(self))
 
     def at(self, folder: str) -> Workspace:
         """The workspace of another folder, with its journal chosen as this one's was."""
@@ -252,8 +259,6 @@ class Workspace:
     def lock(self) -> WorkspaceLock:
         from holdfast.kernel.lock import WorkspaceLock
 
-        if self.home == self.tool_folder:
-            self.refuse_links()
         if not self.local:
             return WorkspaceLock(self.home)
         import time
@@ -363,11 +368,15 @@ def discover(start: str | None = None, *, local: bool = False) -> Workspace:
             hint=f"Run `git init`, or make an empty {CONFIG_FILE} where the project begins.",
             kind="no_workspace",
         )
-    named = os.environ.get("HOLDFAST_HOME", "")
-    home = os.path.join(git_dir, "holdfast") if git_dir else os.path.join(root, TOOL_FOLDER)
-    if not named:
+    home = os.environ.get("HOLDFAST_HOME", "")
+    if not home and git_dir:
+        home = os.path.join(git_dir, "holdfast")
         refuse_link(home)
-    home = os.path.abspath(named or home)
+    elif not home:
+        from holdfast.kernel.project_home import find
+
+        home = find(root, user_folder())
+    home = os.path.abspath(home)
     return Workspace(root, git_dir=git_dir, home=home, local=local, own_git_dir=own_git_dir)
 
 

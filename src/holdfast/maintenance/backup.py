@@ -19,7 +19,6 @@ from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.rules import Decision
 from holdfast.kernel.state import SALVAGED, fold
 from holdfast.kernel.text import plural
-from holdfast.kernel.trust import adopt
 from holdfast.maintenance.history import (
     find_decisions,
     read_journal,
@@ -85,7 +84,6 @@ def restore_copy(
             aside = _keep_present(workspace, _stamp(now))
         journal = workspace.file()
         upkeep.restore(journal, file)
-        adopt(workspace, journal)
     return {"file": file, "aside": aside}
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.gates.person import require
 from holdfast.journal.postgres.url import without_password
-from holdfast.journal.sqlite import SqliteJournal
 from holdfast.kernel import config
 from holdfast.kernel import trust as kernel_trust
 from holdfast.kernel.errors import NotAllowed, NotFound
+from holdfast.kernel.project_home import take_over, tree_journal
 from holdfast.remote.address import SETTING
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def gather(workspace: Workspace) -> TrustReport:
         settings.append({"name": name, "value": value, "may": may, "trusted": trusted})
 
     if kernel_trust.is_foreign(workspace):
-        add(JOURNAL, workspace.journal_path, JOURNAL_MAY)
+        add(JOURNAL, tree_journal(workspace), JOURNAL_MAY)
     elif _came_with_git(workspace):
         add(JOURNAL, workspace.journal_path, CAME_WITH_GIT_MAY)
     replaced = kernel_trust.replaced_signers(workspace)
@@ -118,11 +118,7 @@ def _adopt(workspace: Workspace) -> None:
     if workspace.git_dir:
         kernel_trust.know_journal(workspace, workspace.journal)
         return
-    journal = SqliteJournal(workspace.journal_path)
-    try:
-        kernel_trust.adopt(workspace, journal)
-    finally:
-        journal.close()
+    take_over(workspace)
 
 
 def withdraw(workspace: Workspace) -> bool:

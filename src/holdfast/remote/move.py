@@ -13,7 +13,6 @@ from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.kernel.plain_file import read_plain, write_synced
-from holdfast.kernel.trust import adopt
 from holdfast.kernel.workspace import MOVED_FILE
 from holdfast.remote.address import check
 from holdfast.remote.identity import is_alike, is_named_by_setting, name_of
@@ -119,7 +118,6 @@ def _to_file(
             if had_one:
                 aside = copy_aside(workspace, file, now)
             upkeep.restore(file, unfinished)
-            adopt(workspace, file)
         finally:
             file.close()
         _remove(unfinished)
