@@ -27,6 +27,7 @@ from holdfast.gates.person import at_page
 from holdfast.gates.rules import gate as rules
 from holdfast.gates.rules import people as refusal
 from holdfast.journal.interface import Append
+from holdfast.journal.sqlite_rows import reseal_snapshot
 from holdfast.kernel import canonical_json, clock, latch
 from holdfast.kernel.errors import FenceLost, NotAllowed
 from holdfast.kernel.state import ATTEST_EVERY, load, load_folded
@@ -330,9 +331,10 @@ def test_a_row_of_the_snapshots_answers_no_gate(holdfast: Holdfast, workspace: W
         "SELECT number, version FROM streams WHERE name = 'gate:dash'"
     ).fetchone() or (0, 0)
     connection.execute(
-        "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)",
+        "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, NULL)",
         (number, version, canonical_json.dumps(answered)),
     )
+    reseal_snapshot(connection, number)
     connection.close()
     assert rules.is_open(lookup.read(discover(workspace.root), "dash")), "it is not believed"
     assert holdfast("gate", "wait", "dash", "--timeout", "0").code == 8
@@ -353,11 +355,16 @@ def forge(workspace: Workspace, sql: str, *values: Any) -> None:
 
 
 def forge_snapshot(workspace: Workspace, stream: str, state: Any) -> None:
+    """A false state with a digest that fits, as a program can write it."""
     forge(
         workspace,
         "UPDATE snapshots SET state = ? WHERE stream = (SELECT number FROM streams WHERE name = ?)",
         *(canonical_json.dumps(state), stream),
     )
+    connection = apsw.Connection(workspace.journal_path)
+    numbers = connection.execute("SELECT number FROM streams WHERE name = ?", (stream,)).fetchall()
+    reseal_snapshot(connection, int(str(numbers[0][0])))
+    connection.close()
 
 
 @pytest.mark.parametrize("count", [200, 6000])

@@ -305,6 +305,7 @@ def test_a_reader_who_cannot_migrate_reads_an_older_journal(path: str) -> None:
     journal = SqliteJournal(path)
     written = write(journal, "note:a", *drafts(3))
     journal.file_recent()
+    journal.connection().execute("ALTER TABLE snapshots DROP COLUMN digest").fetchall()
     journal.connection().execute("DROP TABLE recent; PRAGMA user_version = 1").fetchall()
     journal.close()
 

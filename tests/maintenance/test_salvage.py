@@ -97,7 +97,7 @@ def test_a_damaged_first_page_loses_nothing(holdfast: Holdfast, compacted: bool)
     answer = holdfast("doctor", "--fix")
     assert answer.code == 0, answer.out
     assert texts(holdfast) == before
-    assert "nothing that is known of was lost" in answer.out
+    assert "lost" not in answer.out.replace("nothing that is known of was lost", "")
 
 
 def test_what_was_lost_is_named_in_its_stream(holdfast: Holdfast) -> None:

@@ -6,13 +6,14 @@ import os
 
 from holdfast.kernel import canonical_json
 from holdfast.kernel.digest import digest
+from holdfast.kernel.errors import HoldfastError, journal_damaged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import TypedDict
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any, TypedDict
 
-    from holdfast.journal.interface import Anchored, Draft, Event, Journal
+    from holdfast.journal.interface import Anchored, Draft, Event, Journal, Sealed
     from holdfast.journal.mark import Marked
 
     class ChainReport(TypedDict):
@@ -45,6 +46,56 @@ def header_of(event: Event, stream: str, version: int, fence: int | None) -> byt
     ).encode()
 
 
+def seal_snapshot(stream: str, version: int, record_hash: bytes, text: str) -> bytes:
+    """Return the digest that binds a state to its place in the chain."""
+    header = canonical_json.dumps([stream, version, record_hash.hex()])
+    return digest(header.encode(), text.encode())
+
+
+def fits_seal(seal: bytes, stream: str, version: int, record_hash: bytes, text: str) -> bool:
+    """Return whether a state is the one that was bound to its place in the chain."""
+    try:
+        return seal == seal_snapshot(stream, version, record_hash, text)
+    except (AttributeError, TypeError, ValueError):  # a value of another type
+        return False
+
+
+def find_break(previous: bytes, stream: str, version: int, row: Sequence[Any]) -> str:
+    """Return what is wrong with a row of the given version behind a record's hash; "" if nothing is.
+
+    The row is the number, id, version, time, actor, fence, kind, body, hash, salt and hash of the body."""
+    _, id, found, at, actor, fence, kind, body, record_hash, salt, body_hash = row
+    if found != version:
+        return f"version {version} is missing"
+    try:
+        if (salt is None) != (body is None):
+            return "its body was changed"
+        if body is not None and body_hash != digest(salt, body.encode()):
+            return "its body was changed"
+        header = canonical_json.dumps([id, stream, version, at, actor, fence, kind])
+        is_whole = record_hash == digest(previous, header.encode(), body_hash)
+    except (AttributeError, TypeError, ValueError):  # a value of another type
+        is_whole = False
+    return "" if is_whole else "its header was changed, or the record before it"
+
+
+def refuse_breaks(
+    stream: str, version: int, previous: bytes, rows: Iterable[Sequence[Any]]
+) -> tuple[int, bytes]:
+    """Refuse rows that do not continue the chain of a stream. Return where it ends."""
+    for row in rows:
+        version += 1
+        broken = find_break(previous, stream, version, row)
+        if broken:
+            raise broken_at(stream, version, broken)
+        previous = row[8]
+    return version, previous
+
+
+def broken_at(stream: str, version: int, broken: str) -> HoldfastError:
+    return journal_damaged(f"{stream} is damaged at version {version}: {broken}.")
+
+
 def verify(journal: Journal) -> Iterator[ChainReport]:
     """One finding a stream; `broken` says what is wrong with the first record that is."""
     # Before the ends: what is acknowledged while we look is in neither.
@@ -58,7 +109,20 @@ def verify(journal: Journal) -> Iterator[ChainReport]:
             known = now.get(ends["stream"], ends)
             if known["anchor_version"] > ends["anchor_version"]:
                 finding = _walk(journal, now[ends["stream"]])
+        if not finding["broken"]:
+            finding["broken"] = _find_snapshot_break(journal, ends["stream"])
         yield finding
+
+
+def _find_snapshot_break(journal: Journal, stream: str) -> str:
+    """Return what is wrong with the snapshot of a stream whose records are whole."""
+    try:
+        is_rebuilt = journal.load(stream)["is_rebuilt"]
+    except HoldfastError as error:
+        if error.kind != "journal_damaged":
+            raise
+        return error.message
+    return "its snapshot was changed" if is_rebuilt else ""
 
 
 def with_lost(anchors: list[Anchored], acknowledged: list[Marked]) -> list[Anchored]:
@@ -77,6 +141,16 @@ def with_lost(anchors: list[Anchored], acknowledged: list[Marked]) -> list[Ancho
         if version > end["version"]:
             ends[stream] = {**end, "version": version, "hash": bytes.fromhex(marked["hash"])}
     return [ends[stream] for stream in sorted(ends)]
+
+
+def row_of(item: Sealed) -> Sequence[Any]:
+    """Return a sealed record as `find_break` takes it."""
+    record = item["record"]
+    return (
+        *(record["seq"], record["id"], record["version"], record["at"], record["actor"]),
+        *(record["fence"], record["kind"], item["body_text"], item["hash"], item["salt"]),
+        item["body_hash"],
+    )
 
 
 def _walk(journal: Journal, ends: Anchored, fence: int = 0) -> ChainReport:
@@ -98,19 +172,7 @@ def _walk(journal: Journal, ends: Anchored, fence: int = 0) -> ChainReport:
         finding["records"] += 1
         finding["erased"] += record["erased"]
         version += 1
-        body_is_there = item["salt"] is not None and item["body_text"] is not None
-        if record["version"] != version:
-            finding["broken"] = f"version {version} is missing"
-        elif body_is_there and item["body_hash"] != digest(
-            item["salt"] or b"", (item["body_text"] or "").encode()
-        ):
-            finding["broken"] = "its body was changed"
-        elif item["hash"] != digest(
-            previous,
-            header_of(record, record["stream"], record["version"], record["fence"]),
-            item["body_hash"],
-        ):
-            finding["broken"] = "its header was changed, or the record before it"
+        finding["broken"] = find_break(previous, record["stream"], version, row_of(item))
         if finding["broken"]:
             finding["record"] = record["id"]
             return finding

@@ -71,12 +71,14 @@ if TYPE_CHECKING:
         hash: bytes
 
     class Loaded(TypedDict):
-        """What a stream's state is made of: a snapshot, if any, and the records after it."""
+        """What a stream's state is made of: a snapshot, if any, and the records after it. `is_rebuilt` says
+        that a snapshot was left out because another program changed it, or the disk did."""
 
         head: Head | None
         snapshot: Any
         snapshot_version: int
         records: list[Record]
+        is_rebuilt: bool
 
     class ViewRow(TypedDict):
         """What the last write knew of one view's file."""
@@ -267,6 +269,13 @@ VIEW_FIELDS = (
 EFFECT_FIELDS = (
     *("id", "stream", "kind", "key", "body", "queued_at", "due_at", "attempts", "error"),
 )
+_TYPES: dict[str, Any] = {
+    "t": str,
+    "n": int,
+    "b": bytes,
+    "T": (str, type(None)),
+    "N": (int, type(None)),
+}
 REFUSAL_FIELDS = ("id", "stream", "at", "actor", "fence", "reason", "drafts")
 
 
@@ -306,8 +315,12 @@ def written_record(
 def sealed_of(row: Sequence[Any]) -> Sealed:
     """A record with its seal, from the columns of a record, salt and hash of the body."""
     *fields, text, record_hash, salt, body_hash = row
+    try:
+        record = record_of((*fields, text, record_hash))
+    except ValueError:  # no text of ours: its digest tells
+        record = record_of((*fields, None, record_hash))
     return {
-        "record": record_of((*fields, text, record_hash)),
+        "record": record,
         "salt": salt,
         "body_text": text,
         "body_hash": body_hash,
@@ -315,19 +328,63 @@ def sealed_of(row: Sequence[Any]) -> Sealed:
     }
 
 
+def typed(table: str, fields: Iterable[str], types: str, row: Sequence[Any]) -> Any:
+    """Return a row by its fields. Refuse a value of another type than every version writes: t is a text,
+    n a number, b bytes; a capital one may be missing."""
+    for letter, value in zip(types, row, strict=True):
+        if not isinstance(value, _TYPES[letter]):
+            raise ValueError(f"a value of {table} has the type {type(value).__name__}")
+    return as_dict(fields, row)
+
+
 def head_of(row: Sequence[Any]) -> Head:
-    head: Head = as_dict(HEAD_FIELDS, row)
+    head: Head = typed("streams", HEAD_FIELDS, "tnntTn", row)
     return head
 
 
+def anchored_of(row: Sequence[Any]) -> Anchored:
+    anchored: Anchored = typed("streams", ANCHOR_FIELDS, "tnbnb", row)
+    return anchored
+
+
+def view_of(row: Sequence[Any]) -> ViewRow:
+    view: ViewRow = typed("views", VIEW_FIELDS, "tttTnTntn", row)
+    view["removed"] = bool(view["removed"])
+    return view
+
+
+def value_of(row: Sequence[Any]) -> str:
+    """Return the only value of a row of `meta`."""
+    value: str = typed("meta", ("value",), "t", row)["value"]
+    return value
+
+
+def loaded_of(
+    head: Head | None,
+    snapshot: Any = None,
+    snapshot_version: int = 0,
+    records: list[Record] | None = None,
+    *,
+    is_rebuilt: bool = False,
+) -> Loaded:
+    return {
+        "head": head,
+        "snapshot": snapshot,
+        "snapshot_version": snapshot_version,
+        "records": records or [],
+        "is_rebuilt": is_rebuilt,
+    }
+
+
 def effect_of(row: Sequence[Any]) -> Effect:
-    effect: Effect = as_dict(EFFECT_FIELDS, row)
+    effect: Effect = typed("outbox", EFFECT_FIELDS, "tttttttnt", row)
     effect["body"] = canonical_json.loads(effect["body"])
     return effect
 
 
 def refusal_of(row: Sequence[Any]) -> Refusal:
-    refusal: Refusal = as_dict(REFUSAL_FIELDS, (*row[:-1], canonical_json.loads(row[-1])))
+    refusal: Refusal = typed("refused", REFUSAL_FIELDS, "ttttNtt", row)
+    refusal["drafts"] = canonical_json.loads(row[-1])
     return refusal
 
 

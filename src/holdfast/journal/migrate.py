@@ -8,6 +8,7 @@ import time
 
 import apsw
 
+from holdfast.journal.chain import seal_snapshot
 from holdfast.journal.sqlite_rows import BUSY_SECONDS
 
 TYPE_CHECKING = False
@@ -15,6 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
+# What a reader without the right to write sees of the snapshots of a file of format 1 or 2.
+_SEALED_SNAPSHOTS = """
+CREATE TEMP VIEW snapshots AS SELECT n.stream, n.version, n.state, seal_snapshot(s.name, n.version, coalesce(
+    (SELECT hash FROM records r WHERE r.stream = s.number AND r.version = n.version),
+    (SELECT hash FROM recent t WHERE t.stream = s.number AND t.version = n.version),
+    iif(s.anchor_version = n.version, s.anchor_hash, x'')), n.state) AS digest
+FROM main.snapshots n JOIN main.streams s ON s.number = n.stream
+"""
 
 
 def make(path: str, target: int, application_id: int, rows: Mapping[str, str]) -> None:
@@ -24,6 +33,7 @@ def make(path: str, target: int, application_id: int, rows: Mapping[str, str]) -
     connection = apsw.Connection(path)
     try:
         connection.execute("PRAGMA page_size = 8192").fetchall()
+        _define_functions(connection)
         # Nothing is to be rolled back: who finds this file unfinished begins anew.
         connection.execute("PRAGMA journal_mode = OFF").fetchall()
         connection.execute("PRAGMA synchronous = FULL").fetchall()
@@ -59,6 +69,7 @@ def migrate(connection: apsw.Connection, target: int, application_id: int) -> No
     # Two records of 2 KB do not fit a page of 4 KB, four fit one of 8 KB. Only a new file takes it.
     connection.execute("PRAGMA page_size = 8192").fetchall()
     _switch_to_wal(connection)
+    _define_functions(connection)
     for name in sorted(os.listdir(FOLDER)):
         number = int(name.split("_")[0])
         if number > target:
@@ -78,6 +89,11 @@ def migrate(connection: apsw.Connection, target: int, application_id: int) -> No
         except BaseException:
             connection.execute("ROLLBACK")
             raise
+
+
+def _define_functions(connection: apsw.Connection) -> None:
+    """Let the scripts call what they need of ours."""
+    connection.create_scalar_function("seal_snapshot", seal_snapshot, 4)
 
 
 def _switch_to_wal(connection: apsw.Connection) -> None:
@@ -100,5 +116,8 @@ def stand_in(connection: apsw.Connection, version: int) -> None:
         if int(name.split("_")[0]) > version:
             with open(os.path.join(FOLDER, name), encoding="utf-8") as file:
                 script = file.read().replace("CREATE TABLE", "CREATE TEMP TABLE")
+            if "ALTER TABLE snapshots" in script:
+                _define_functions(connection)
+                script = _SEALED_SNAPSHOTS
             for _ in connection.execute(script):
                 pass

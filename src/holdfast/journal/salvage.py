@@ -11,12 +11,16 @@ import shutil
 
 import apsw
 
-from holdfast.journal.chain import ORIGIN, header_of, seal
+from holdfast.journal.chain import ORIGIN, fits_seal, refuse_breaks, seal
+from holdfast.journal.interface import typed
 from holdfast.journal.sqlite import SqliteJournal
-from holdfast.journal.sqlite_rows import RECENT, TABLES
+from holdfast.journal.sqlite_rows import RECENT, TABLES, reseal_snapshot
+from holdfast.journal.upkeep import SIDE_ROWS
 from holdfast.kernel import canonical_json
 from holdfast.kernel.crash import reached
 from holdfast.kernel.digest import digest, new_id
+from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.state import has_everything
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,18 +30,22 @@ if TYPE_CHECKING:
     Row = tuple[Any, ...]
 
     class LostRecords(TypedDict):
-        """What a stream has lost. `bodies` are records whose text is unreadable."""
+        """What a stream has lost. `bodies` are records whose text is unreadable. `has_new_chain` says that its
+        records did not fit their chain."""
 
         stream: str
         records: int
         bodies: int
+        has_new_chain: bool
 
     class Salvaged(TypedDict):
-        """What was saved, and what was not. `aside` is the damaged file."""
+        """What was saved, and what was not. `rows` are those beside the records that could not be read; `aside`
+        is the damaged file."""
 
         records: int
         streams: int
         lost: list[LostRecords]
+        rows: int
         aside: str
 
 
@@ -57,7 +65,7 @@ def salvage(damaged: str, target: str, can_fold: Callable[[str, Any, list[Any]],
     of a stream can make a state of a snapshot and the records after it."""
     source = _open_damaged(damaged) or _open_with_new_first_page(damaged, target)
     journal = SqliteJournal(target)
-    done: Salvaged = {"records": 0, "streams": 0, "lost": [], "aside": ""}
+    done: Salvaged = {"records": 0, "streams": 0, "lost": [], "rows": 0, "aside": ""}
     streams = _streams(source)
     records: dict[int, list[Row]] = {}
     for table in TABLES:
@@ -73,12 +81,17 @@ def salvage(damaged: str, target: str, can_fold: Callable[[str, Any, list[Any]],
             lost = _store(connection, stream, kept, snapshots.get(number), can_fold)
             done["streams"] += 1
             done["records"] += len(kept)
-            if lost["records"] or lost["bodies"]:
+            if lost["records"] or lost["bodies"] or lost["has_new_chain"]:
                 done["lost"].append(lost)
         for table, key in PLAIN.items():
+            unreadable = set()
             for row in _by_key(source, table, key):
+                if not _is_side_row(table, row):
+                    unreadable.add(row)
+                    continue
                 marks = ",".join("?" * len(row))
                 connection.execute(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", row)
+            done["rows"] += len(unreadable)
         _raise_fence(connection)
     journal.compact(always=True)
     journal.close()
@@ -220,7 +233,23 @@ def _by_key(source: apsw.Connection | None, table: str, key: str) -> Iterator[Ro
 
 def _streams(source: apsw.Connection | None) -> dict[int, Row]:
     found = {row[0]: row for row in _by_number(source, "streams", STREAM, "number")}
-    return {number: row for number, row in found.items() if isinstance(row[1], str)}
+    return {
+        number: row if _has_types(row[2:], "nbntTnb") else _stream_without_ends(number, row[1])
+        for number, row in found.items()
+        if isinstance(row[1], str)
+    }
+
+
+def _has_types(values: Row, types: str) -> bool:
+    try:
+        typed("", types, types, values)
+    except ValueError:
+        return False
+    return True
+
+
+def _stream_without_ends(number: int, name: str) -> Row:
+    return (number, name, 0, b"", 0, "", None, 0, ORIGIN)
 
 
 def _advance(streams: dict[int, Row], row: Row, table: str) -> None:
@@ -234,15 +263,20 @@ def _unknown_stream(source: apsw.Connection | None, number: int) -> Row:
     """A stream whose own row is lost: the index of the names may still know it."""
     names = _rows(source, "SELECT name, number FROM streams INDEXED BY sqlite_autoindex_streams_1")
     name = next((name for name, of in names if of == number), f"note:salvaged-{number}")
-    return (number, name, 0, b"", 0, "", None, 0, ORIGIN)
+    return _stream_without_ends(number, name)
 
 
 def _is_record(row: Row) -> bool:
-    texts = (row[1], row[4], row[5], row[7])
-    numbers = (row[0], row[2], row[3])
-    return all(isinstance(text, str) for text in texts) and all(
-        isinstance(number, int) for number in numbers
-    )
+    return _has_types((*row[:8], *row[10:]), "ntnnttNtbb")
+
+
+def _is_side_row(table: str, row: Row) -> bool:
+    """Return whether a row of a table beside the records can be read."""
+    try:
+        SIDE_ROWS[table][1](row[1:] if table == "meta" else row)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _body(row: Row) -> Any:
@@ -276,6 +310,11 @@ def _store(
     is_whole = _is_whole(name, records, version, head, anchor, anchor_hash)
     newest = max([version, *(row[3] for row in records)])
     missing = newest - anchor - len(records)
+    if snapshot is not None and not _fits(name, snapshot, records, anchor, anchor_hash):
+        if is_whole and anchor == 0 and has_everything([_event(name, row) for row in records]):
+            snapshot = None  # the state is made of the records
+        else:
+            bodies += 1
     # The version in the new chain of each old one.
     versions = {row[3]: row[3] if is_whole else at + 1 for at, row in enumerate(records)}
     previous: bytes = anchor_hash
@@ -286,6 +325,7 @@ def _store(
     if state is not None and snapshot is not None and not is_whole:
         below = [new for old, new in versions.items() if old <= snapshot[1]]
         snapshot = (number, max(below, default=0), snapshot[2])
+    has_new_chain = not is_whole and bool(records)
     start = snapshot[1] if snapshot is not None and state is not None else 0
     after = [_event(name, row) for row in records if row[3] > start]
     refused: list[Row] = []
@@ -305,26 +345,38 @@ def _store(
         marks = ",".join("?" * len(row))
         connection.execute(f"INSERT INTO records ({RECORD}) VALUES ({marks})", row)
     if state is not None and snapshot is not None and snapshot[1] <= version:
-        connection.execute("INSERT INTO snapshots VALUES (?, ?, ?)", snapshot)
+        connection.execute("INSERT INTO snapshots VALUES (?, ?, ?, NULL)", snapshot[:3])
+        reseal_snapshot(connection, number)
     if refused:
         drafts = canonical_json.dumps([_event(name, row) for row in refused])
         reason = "salvaged from a damaged journal: a record before it is lost"
         values = (new_id(), name, refused[0][4], refused[0][5], None, reason, drafts)
         connection.execute("INSERT INTO refused VALUES (?, ?, ?, ?, ?, ?, ?)", values)
-    return {"stream": name, "records": max(0, missing), "bodies": bodies}
+    return {
+        "stream": name,
+        "records": max(0, missing),
+        "bodies": bodies,
+        "has_new_chain": has_new_chain,
+    }
+
+
+def _fits(name: str, snapshot: Row, records: list[Row], anchor: int, anchor_hash: bytes) -> bool:
+    """Return whether a snapshot is the one that was stored; those of formats without a digest are."""
+    if len(snapshot) == 3 or snapshot[3] is None:
+        return True
+    at = snapshot[1]
+    known = next((row[11] for row in records if row[3] == at), b"")
+    return fits_seal(snapshot[3], name, at, anchor_hash if at == anchor else known, snapshot[2])
 
 
 def _is_whole(
     name: str, records: list[Row], version: int, head: bytes, anchor: int, anchor_hash: bytes
 ) -> bool:
-    previous, expected = anchor_hash, anchor
-    for row in records:
-        expected += 1
-        header = header_of(_event(name, row), name, row[3], row[6])
-        if row[3] != expected or row[11] != digest(previous, header, row[10]):
-            return False
-        previous = row[11]
-    return expected == version and previous == head
+    rows = [(*row[:2], *row[3:8], row[9], row[11], row[8], row[10]) for row in records]
+    try:
+        return refuse_breaks(name, anchor, anchor_hash, rows) == (version, head)
+    except HoldfastError:
+        return False
 
 
 def _sealed_anew(name: str, records: list[Row]) -> tuple[list[Row], bytes]:

@@ -13,28 +13,31 @@ from _thread import get_ident
 
 import apsw
 
+from holdfast.journal.chain import broken_at, fits_seal, refuse_breaks
 from holdfast.journal.interface import (
-    ANCHOR_FIELDS,
     EFFECT_FIELDS,
     REFUSAL_FIELDS,
     VIEW_FIELDS,
     Unguarded,
-    as_dict,
+    anchored_of,
     effect_of,
     head_of,
     id_taken,
+    loaded_of,
     receipt_of,
     record_of,
     refusal_of,
     sealed_of,
+    value_of,
+    view_of,
 )
 from holdfast.journal.mark import Mark, lost_marks, lost_records
 from holdfast.journal.sqlite_append import Tail
 from holdfast.journal.sqlite_rows import (
     ANCHOR,
     HEAD,
+    LINKED,
     NEWEST,
-    RECORD,
     SEALED,
     TABLES,
     Reading,
@@ -43,6 +46,7 @@ from holdfast.journal.sqlite_rows import (
     held_fence,
     patience,
     prefix_range,
+    refuse_strays,
     store_effects,
     store_snapshot,
     store_views,
@@ -50,11 +54,11 @@ from holdfast.journal.sqlite_rows import (
 )
 from holdfast.kernel import canonical_json
 from holdfast.kernel.digest import new_id
-from holdfast.kernel.errors import Conflict, HoldfastError, NotFound
+from holdfast.kernel.errors import Conflict, HoldfastError, NotFound, journal_damaged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
     from holdfast.journal.interface import (
@@ -72,7 +76,7 @@ if TYPE_CHECKING:
     )
     from holdfast.journal.mark import Marked
 
-FORMAT = 2
+FORMAT = 3
 APPLICATION_ID = 0x486F6C64  # "Hold"
 # A checkpoint copies the WAL back after so many pages; most commits are one.
 CHECKPOINT_PAGES = 24
@@ -86,12 +90,17 @@ FENCES_AHEAD = 1_000
 WAIT_PAUSE = 0.05
 
 
-# The columns of a record after its stream's snapshot.
-_AFTER = "seq, id, version, at, actor, fence, kind, body, hash"
+# The columns of a record after its stream's snapshot, as `find_break` takes them.
+_AFTER = "seq, id, version, at, actor, fence, kind, body, hash, salt, body_hash"
 _AFTER_OF_RECORD = ", ".join(f"r.{column}" for column in _AFTER.split(", "))
-# A stream's head and its snapshot.
-_LOADED = "s.number, s.version, s.fence, s.seen_at, s.closed_at, s.anchor_version, coalesce(n.version, 0), n.state"
+# A stream's head and its snapshot, with the hash of the record of that version, if it was moved.
+_LOADED = (
+    "s.number, s.version, s.fence, s.seen_at, s.closed_at, s.anchor_version, coalesce(n.version, 0),"
+    " n.state, n.digest, k.hash, s.anchor_hash, s.hash"
+)
 _SNAPSHOTS = " FROM streams s LEFT JOIN snapshots n ON n.stream = s.number"
+_KNOWN = f"{_SNAPSHOTS} LEFT JOIN records k ON k.stream = n.stream AND k.version = n.version"
+_FILED = f"SELECT {_AFTER} FROM records WHERE stream = ? AND version > ? ORDER BY version"
 # The fence that the newest of the moved records tells, as one more column.
 _FENCE = (
     ", (SELECT fence FROM records WHERE stream = s.number AND fence IS NOT NULL"
@@ -113,20 +122,48 @@ def is_journal(connection: apsw.Connection) -> bool:
     return ("anchor_hash",) in columns
 
 
-def _loaded(found: Sequence[Any], fence: int, rows: Sequence[Any], recent: Sequence[Any]) -> Loaded:
-    """A stream from its row (name, then the columns of `_LOADED`), its moved records after the snapshot, and
-    its newest ones."""
-    stream, _, version, _, seen_at, closed_at, anchor, start, state = found
-    rows = list(rows)
-    if recent:
-        version, seen_at = recent[-1][2], max(seen_at, recent[-1][-1])
-        rows += [row[:-1] for row in recent if row[2] > start]
-    return {
-        "head": head_of((stream, version, fence, seen_at, closed_at, anchor)),
-        "snapshot": canonical_json.loads(state) if state is not None else None,
-        "snapshot_version": start,
-        "records": [record_of((*row[:2], stream, *row[2:])) for row in rows],
-    }
+def _loaded(
+    connection: apsw.Connection,
+    found: Sequence[Any],
+    fence: int,
+    rows: Sequence[Any],
+    recent: Sequence[Any],
+) -> Loaded:
+    """Make a stream of its row (name, then the columns of `_LOADED`), its moved records after the snapshot, and
+    its newest ones. Refuse what is not covered by the chain. A snapshot that is not is left out where all
+    records are there."""
+    stream, number, version, _, seen_at, closed_at, anchor, start, state, *_ = found
+    seal, known, anchor_hash, end = found[-4:]
+    newest = [row[:-1] for row in recent]
+    is_rebuilt = False
+    if start:
+        if start <= anchor:
+            known = anchor_hash if start == anchor else b""
+        else:
+            known = known or next((row[8] for row in newest if row[2] == start), None)
+        if known is None or not fits_seal(seal, stream, start, known, state):
+            is_rebuilt, start, state = True, 0, None
+            rows = connection.execute(_FILED, (number, 0)).fetchall()
+    if anchor and state is None and closed_at is None:
+        raise journal_damaged(
+            f"{stream} is damaged: its snapshot was changed, and `gc` removed the records before it."
+        )
+    rows = [*rows, *(row for row in newest if row[2] > start)]
+    is_after_anchor = start <= anchor
+    ends = refuse_breaks(
+        stream, *((anchor, anchor_hash) if is_after_anchor else (start, known)), rows
+    )
+    if newest:
+        version, seen_at = newest[-1][2], max(seen_at, recent[-1][-1])
+    elif ends != (version, end):
+        raise broken_at(stream, ends[0], f"its chain ends there, and not at version {version}")
+    return loaded_of(
+        head_of((stream, version, fence, seen_at, closed_at, anchor)),
+        canonical_json.loads(state) if state is not None else None,
+        start,
+        [record_of((*row[:2], stream, *row[2:9])) for row in rows],
+        is_rebuilt=is_rebuilt,
+    )
 
 
 def make_journal(path: str, rows: Mapping[str, str]) -> None:
@@ -148,6 +185,8 @@ class SqliteJournal:
         self.mark = Mark(path)
         self._connections: dict[tuple[int, int], apsw.Connection] = {}
         self._tails: dict[apsw.Connection, Tail] = {}
+        # Streams whose snapshot was changed, and whose state was made of all their records.
+        self.rebuilt: set[str] = set()
         self.connection()
 
     # Connections and transactions
@@ -363,7 +402,7 @@ class SqliteJournal:
     def damage(self) -> list[str]:
         from holdfast.journal import upkeep
 
-        return upkeep.integrity(self.connection())
+        return [*upkeep.integrity(self.connection()), *upkeep.list_unreadable(self.connection())]
 
     def compact(self, *, always: bool = False) -> int:
         from holdfast.journal import upkeep
@@ -372,9 +411,12 @@ class SqliteJournal:
 
     # Reading
 
-    def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+    def _rows(
+        self, sql: str, values: Sequence[Any] = (), make: Callable[[Any], Any] = tuple
+    ) -> list[Any]:
+        """Return what `make` makes of each row."""
         with translate_errors("reading the journal", self.path):
-            return self.connection().execute(sql, values).fetchall()
+            return [make(row) for row in self.connection().execute(sql, values)]
 
     def _records(
         self, where: str, values: Sequence[Any], order: str, limit: int | None = None
@@ -385,9 +427,10 @@ class SqliteJournal:
         rows: list[Any] = []
         with translate_errors("reading the journal", self.path), Reading(self.connection()) as at:
             for table in tables:
-                sql = f"{RECORD.format(table=table)} WHERE {where} ORDER BY {order} LIMIT ?"
+                sql = f"{LINKED.format(table=table)} WHERE {where} ORDER BY {order} LIMIT ?"
                 rows += at.execute(sql, (*values, most - len(rows) if most > 0 else most))
-        return [record_of(row) for row in rows]
+            refuse_strays(at, rows)
+            return [record_of(row[:10]) for row in rows]
 
     def alone(self, lost: int) -> Unguarded:
         return Unguarded()
@@ -395,33 +438,32 @@ class SqliteJournal:
     def load(self, stream: str, *, known: int = 0) -> Loaded:
         with translate_errors("reading the journal", self.path), Reading(self.connection()) as at:
             found: Any = at.execute(
-                f"SELECT {_LOADED}{_SNAPSHOTS} WHERE s.name = ?", (stream,)
+                f"SELECT {_LOADED}{_KNOWN} WHERE s.name = ?", (stream,)
             ).fetchone()
             if found is None:
-                return {"head": None, "snapshot": None, "snapshot_version": 0, "records": []}
-            number, version, fence, seen_at, closed_at, anchor, start, _ = found
+                return loaded_of(None)
+            number, version, fence, seen_at, closed_at, anchor, start, *_ = found
             if known:
                 newest: Any = at.execute(_NEWEST, (number,)).fetchone() or (version, seen_at)
                 if newest[0] == known:
                     if fence:
                         fence = held_fence(at, number, stream, fence)
                     seen_at = max(seen_at, newest[1])
-                    return {
-                        "head": head_of((stream, known, fence, seen_at, closed_at, anchor)),
-                        "snapshot": None,
-                        "snapshot_version": known,
-                        "records": [],
-                    }
-            rows = at.execute(
-                f"SELECT {_AFTER} FROM records WHERE stream = ? AND version > ? ORDER BY version",
-                (number, start),
-            ).fetchall()
+                    head = head_of((stream, known, fence, seen_at, closed_at, anchor))
+                    return loaded_of(head, None, known)
+            rows = at.execute(_FILED, (number, start)).fetchall()
             recent = at.execute(
                 f"SELECT {_AFTER}, seen_at FROM recent WHERE stream = ? ORDER BY seq", (number,)
             ).fetchall()
             if fence:
                 fence = held_fence(at, number, stream, fence)
-        return _loaded((stream, *found), fence, rows, recent)
+            return self._note_rebuilt(_loaded(at, (stream, *found), fence, rows, recent))
+
+    def _note_rebuilt(self, loaded: Loaded) -> Loaded:
+        """Keep for the caller's report that a snapshot was left out."""
+        if loaded["is_rebuilt"] and loaded["head"] is not None:
+            self.rebuilt.add(loaded["head"]["stream"])
+        return loaded
 
     def load_all(self, prefix: str) -> list[Loaded]:
         # Three statements for all streams together. Nothing in a folder below the prefix.
@@ -430,7 +472,7 @@ class SqliteJournal:
         recent: dict[int, list[Any]] = {}
         with translate_errors("reading the journal", self.path), Reading(self.connection()) as at:
             streams: Any = at.execute(
-                f"SELECT s.name, {_LOADED}{_FENCE}{_SNAPSHOTS}{_BELOW} ORDER BY s.name", values
+                f"SELECT s.name, {_LOADED}{_FENCE}{_KNOWN}{_BELOW} ORDER BY s.name", values
             ).fetchall()
             for number, *row in at.execute(
                 f"SELECT s.number, {_AFTER_OF_RECORD}{_SNAPSHOTS} JOIN records r ON r.stream = s.number"
@@ -449,8 +491,9 @@ class SqliteJournal:
                 if fence:
                     told = [row[5] for row in newest if row[5] is not None]
                     fence = believed_fence(at, name, fence, told[-1] if told else filed_fence)
-                loaded.append(_loaded(found, fence, filed.get(number, []), newest))
-        return loaded
+                stream = _loaded(at, found, fence, filed.get(number, []), newest)
+                loaded.append(self._note_rebuilt(stream))
+            return loaded
 
     def read(self, stream: str, *, after: int = 0, limit: int | None = None) -> list[Record]:
         return self._records("s.name = ? AND r.version > ?", (stream, after), "r.version", limit)
@@ -494,10 +537,8 @@ class SqliteJournal:
         )
 
     def heads(self, prefix: str = "") -> list[Head]:
-        rows = self._rows(
-            f"{HEAD} WHERE s.name >= ? AND s.name < ? ORDER BY s.name", prefix_range(prefix)
-        )
-        return [head_of(row) for row in rows]
+        where = "s.name >= ? AND s.name < ? ORDER BY s.name"
+        return self._rows(f"{HEAD} WHERE {where}", prefix_range(prefix), head_of)
 
     def newest(self, prefix: str, *, limit: int) -> list[str]:
         # A stream without records here was collected, or is a copy of a server's.
@@ -510,11 +551,11 @@ class SqliteJournal:
         return [row[0] for row in rows]
 
     def head(self, stream: str) -> Head | None:
-        rows = self._rows(f"{HEAD} WHERE s.name = ?", (stream,))
-        return head_of(rows[0]) if rows else None
+        rows = self._rows(f"{HEAD} WHERE s.name = ?", (stream,), head_of)
+        return rows[0] if rows else None
 
     def anchors(self) -> list[Anchored]:
-        return [as_dict(ANCHOR_FIELDS, row) for row in self._rows(f"{ANCHOR} ORDER BY s.name")]
+        return self._rows(f"{ANCHOR} ORDER BY s.name", (), anchored_of)
 
     def acknowledged(self) -> list[Marked]:
         return self.mark.read()
@@ -538,23 +579,23 @@ class SqliteJournal:
         # Only what is asked for, so that an index serves: the fleet has a few files for each of its agents.
         given = {"worktree": worktree, "stream": stream, "path": path}
         wanted = "".join(f" AND {field} = ?" for field, value in given.items() if value)
-        rows = self._rows(
+        return self._rows(
             f"SELECT {', '.join(VIEW_FIELDS)} FROM views WHERE 1{wanted} ORDER BY worktree, path",
             [value for value in given.values() if value],
+            view_of,
         )
-        return [as_dict(VIEW_FIELDS, (*row[:-1], bool(row[-1]))) for row in rows]
 
     def refusals(self, stream: str = "") -> list[Refusal]:
-        rows = self._rows(
+        return self._rows(
             f"SELECT {', '.join(REFUSAL_FIELDS)} FROM refused WHERE ?1 = '' OR stream = ?1"
             " ORDER BY at",
             (stream,),
+            refusal_of,
         )
-        return [refusal_of(row) for row in rows]
 
     def get(self, key: str) -> str | None:
-        rows = self._rows("SELECT value FROM meta WHERE key = ?", (key,))
-        return rows[0][0] if rows else None
+        rows = self._rows("SELECT value FROM meta WHERE key = ?", (key,), value_of)
+        return rows[0] if rows else None
 
     # The outbox
 
@@ -563,12 +604,12 @@ class SqliteJournal:
     ) -> list[Effect]:
         marks = ",".join("?" * len(kinds))
         wanted = f" AND kind IN ({marks})" if kinds else ""
-        rows = self._rows(
+        return self._rows(
             f"SELECT {', '.join(EFFECT_FIELDS)} FROM outbox WHERE (? = '' OR due_at <= ?){wanted}"
             " ORDER BY due_at LIMIT ?",
             (due, due, *kinds, limit),
+            effect_of,
         )
-        return [effect_of(row) for row in rows]
 
     def claim(self, effect: str, *, now: str, until: str) -> bool:
         with self.transaction(appends=True) as connection:

@@ -154,7 +154,7 @@ class Tail:
             is_last = len(written) == len(drafts) - 1
             if is_last and snapshot_is_due(append, stream.deltas, stream.snapshot_bytes):
                 stream.snapshot_bytes = store_snapshot(
-                    connection, stream.number, stream.version, append.state
+                    connection, stream.number, stream.version, append.state, (name, stream.hash)
                 )
                 stream.deltas = 0
             if id in self._ids:

@@ -7,9 +7,10 @@ import time
 
 import apsw
 
+from holdfast.journal.chain import broken_at, find_break, fits_seal, seal_snapshot
 from holdfast.journal.interface import EFFECT_FIELDS, VIEW_FIELDS
 from holdfast.kernel import canonical_json
-from holdfast.kernel.errors import HoldfastError, StoreAway, from_os_error
+from holdfast.kernel.errors import HoldfastError, StoreAway, from_os_error, journal_damaged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ RECORD = (
     " FROM {table} r JOIN streams s ON s.number = r.stream"
 )
 SEALED = RECORD.replace(" FROM", ", r.salt, r.body_hash FROM", 1)
+# A record with what is needed to find it in its chain.
+LINKED = SEALED.replace(" FROM", ", s.number, s.anchor_version, s.anchor_hash FROM", 1)
 # The last of a stream's newest records says where the stream stands.
 NEWEST = (
     " FROM streams s LEFT JOIN"
@@ -120,12 +123,85 @@ def next_fence(connection: apsw.Connection, held: int) -> int:
     return int(row[0])
 
 
-def store_snapshot(connection: apsw.Connection, number: int, version: int, state: Any) -> int:
+def hash_at(connection: apsw.Connection, number: int, version: int) -> bytes | None:
+    """Return the hash of the record of a version; None where it is not there."""
+    for table in TABLES:
+        row: Any = connection.execute(
+            f"SELECT hash FROM {table} WHERE stream = ? AND version = ?", (number, version)
+        ).fetchone()
+        if row is not None:
+            return bytes(row[0])
+    return None
+
+
+def refuse_strays(connection: apsw.Connection, rows: Sequence[Any]) -> None:
+    """Refuse rows of `LINKED` that are not the links of their chains that they say."""
+    hashes = {(row[12], row[3]): row[9] for row in rows}
+    for row in rows:
+        stream, version, number, anchor = row[2], row[3], row[12], row[13]
+        if version - 1 == anchor:
+            previous = row[14]
+        else:
+            before = (number, version - 1)
+            previous = hashes.get(before) or hash_at(connection, *before)
+        if previous is None:
+            raise broken_at(stream, version, f"version {version - 1} is missing")
+        broken = find_break(previous, stream, version, (*row[:2], *row[3:12]))
+        if broken:
+            raise broken_at(stream, version, broken)
+
+
+def store_snapshot(
+    connection: apsw.Connection,
+    number: int,
+    version: int,
+    state: Any,
+    at: tuple[str, bytes] | None = None,
+) -> int:
+    """Keep a state in the place of the one before. `at` is the name of the stream, and the hash of the record
+    of that version where it is not stored yet. Return the size."""
     text = canonical_json.dumps(state)
+    name, record_hash = at or place_of_snapshot(connection, number, version)
+    seal = seal_snapshot(name, version, record_hash, text)
     # Removed first, so that the new one takes the pages of the old one: an update needs both at once.
     connection.execute("DELETE FROM snapshots WHERE stream = ?", (number,))
-    connection.execute("INSERT INTO snapshots VALUES (?, ?, ?)", (number, version, text))
+    connection.execute("INSERT INTO snapshots VALUES (?, ?, ?, ?)", (number, version, text, seal))
     return len(text)
+
+
+def place_of_snapshot(connection: apsw.Connection, number: int, version: int) -> tuple[str, bytes]:
+    """Return the name of a stream, and the hash of its record of a version: empty where `gc` removed it."""
+    row: Any = connection.execute(
+        "SELECT name, anchor_version, anchor_hash FROM streams WHERE number = ?", (number,)
+    ).fetchone()
+    name, anchor, anchor_hash = row
+    return name, (anchor_hash if version == anchor else hash_at(connection, number, version) or b"")
+
+
+def is_sealed(connection: apsw.Connection, number: int) -> bool:
+    """Return whether the snapshot of a stream, if any, is the one that was stored."""
+    row: Any = connection.execute(
+        "SELECT version, state, digest FROM snapshots WHERE stream = ?", (number,)
+    ).fetchone()
+    if row is None:
+        return True
+    version, text, seal = row
+    return fits_seal(seal, *_place(connection, number, version), text)
+
+
+def _place(connection: apsw.Connection, number: int, version: int) -> tuple[str, int, bytes]:
+    name, record_hash = place_of_snapshot(connection, number, version)
+    return name, version, record_hash
+
+
+def reseal_snapshot(connection: apsw.Connection, number: int) -> None:
+    """Bind the snapshot of a stream, if any, to the chain as it is now."""
+    row: Any = connection.execute(
+        "SELECT version, state FROM snapshots WHERE stream = ?", (number,)
+    ).fetchone()
+    if row is not None:
+        seal = seal_snapshot(*_place(connection, number, row[0]), row[1])
+        connection.execute("UPDATE snapshots SET digest = ? WHERE stream = ?", (seal, number))
 
 
 def store_views(connection: apsw.Connection, views: Sequence[ViewRow]) -> None:
@@ -216,6 +292,8 @@ class Transaction:
             self._end()
         if isinstance(error, apsw.Error) and not isinstance(error, apsw.ConstraintError):
             raise _in_our_words(error, "writing the journal", self._path) from error
+        if isinstance(error, UnicodeDecodeError):
+            raise unreadable(self._path, str(error)) from error
 
     def _end(self) -> None:
         if self._connection.in_transaction:
@@ -259,6 +337,13 @@ class translate_errors:
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         if isinstance(error, apsw.Error):
             raise _in_our_words(error, self._doing, self._path) from error
+        if isinstance(error, (TypeError, ValueError)):
+            # A value that no version of ours writes: not UTF-8, not JSON, or of another type.
+            raise unreadable(self._path, str(error)) from error
+
+
+def unreadable(path: str, what: str) -> HoldfastError:
+    return journal_damaged(f"The journal at {path} is damaged: a row cannot be read ({what}).")
 
 
 def _in_our_words(error: apsw.Error, doing: str, path: str) -> HoldfastError:
@@ -291,12 +376,7 @@ def _in_our_words(error: apsw.Error, doing: str, path: str) -> HoldfastError:
             kind="cannot_open",
         )
     if isinstance(error, (apsw.CorruptError, apsw.NotADBError)):
-        return HoldfastError(
-            f"The journal at {path} is damaged: {error}.",
-            hint="`holdfast doctor --fix` saves what can be read; `holdfast backup FILE --restore` brings "
-            "back a copy.",
-            kind="journal_damaged",
-        )
+        return journal_damaged(f"The journal at {path} is damaged: {error}.")
     if isinstance(error, apsw.IOError):
         return StoreAway(f"{doing} failed: {error}.", kind="io_error")
     return HoldfastError(f"{doing} failed: {error}.", kind="journal_error")

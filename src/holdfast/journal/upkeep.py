@@ -7,18 +7,35 @@ import os
 import apsw
 
 from holdfast.journal.chain import seal
-from holdfast.journal.interface import ATTESTED
+from holdfast.journal.interface import (
+    ATTESTED,
+    EFFECT_FIELDS,
+    REFUSAL_FIELDS,
+    VIEW_FIELDS,
+    effect_of,
+    refusal_of,
+    value_of,
+    view_of,
+)
 from holdfast.journal.sqlite import APPLICATION_ID, FORMAT, SqliteJournal
-from holdfast.journal.sqlite_rows import translate_errors
+from holdfast.journal.sqlite_rows import is_sealed, reseal_snapshot, translate_errors
 from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import HoldfastError, NotFound, from_os_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from holdfast.journal.interface import Collected
 
+# The tables beside the records: the columns of a row, and what reads it.
+SIDE_ROWS: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "meta": ("value", value_of),
+    "views": (", ".join(VIEW_FIELDS), view_of),
+    "outbox": (", ".join(EFFECT_FIELDS), effect_of),
+    "refused": (", ".join(REFUSAL_FIELDS), refusal_of),
+}
 # Names of the copies that a restore leaves in the journal's folder.
 COPY_PREFIXES = ("before-restore-", "damaged-")
 # Below this share of unused pages, rewriting the file is not worth its time.
@@ -59,6 +76,7 @@ def collect(
         ).fetchone()
         if anchor is None:
             continue
+        was_sealed = is_sealed(connection, number)
         connection.execute("DELETE FROM records WHERE stream = ? AND version <= ?", (number, end))
         collected["records"] += connection.changes()
         collected["streams"] += 1
@@ -66,6 +84,8 @@ def collect(
             "UPDATE streams SET anchor_version = ?, anchor_hash = ? WHERE number = ?",
             (end, anchor[0], number),
         )
+        if was_sealed:
+            reseal_snapshot(connection, number)
     return collected
 
 
@@ -104,6 +124,7 @@ def rename(journal: SqliteJournal, stream: str, text: str, mark: str) -> None:
         if row is None:
             return
         number, previous = row
+        was_sealed = is_sealed(connection, number)
         name = _free_name(connection, stream, stream.replace(text, mark))
         records: Any = connection.execute(
             "SELECT seq, id, version, at, actor, fence, kind, salt, body, body_hash FROM records"
@@ -128,6 +149,8 @@ def rename(journal: SqliteJournal, stream: str, text: str, mark: str) -> None:
         connection.execute(
             "UPDATE streams SET name = ?, hash = ? WHERE number = ?", (name, previous, number)
         )
+        if was_sealed:
+            reseal_snapshot(connection, number)
         for table in ("views", "outbox", "refused"):
             connection.execute(f"UPDATE {table} SET stream = ? WHERE stream = ?", (name, stream))
 
@@ -271,6 +294,18 @@ def integrity(connection: apsw.Connection) -> list[str]:
     except apsw.Error as error:
         return [str(error)]
     return [row[0] for row in rows if row[0] != "ok"]
+
+
+def list_unreadable(connection: apsw.Connection) -> list[str]:
+    """Return what is wrong with rows beside the records, whose chains tell of themselves."""
+    problems = []
+    for table, (fields, make) in SIDE_ROWS.items():
+        try:
+            for row in connection.execute(f"SELECT {fields} FROM {table}"):
+                make(row)
+        except (apsw.Error, TypeError, ValueError) as error:
+            problems.append(f"a row of {table} cannot be read: {error}")
+    return problems
 
 
 def has_reset_race(version: str) -> bool:

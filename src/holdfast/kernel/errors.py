@@ -105,6 +105,17 @@ class StoreAway(HoldfastError):
     retryable = True
 
 
+def journal_damaged(what: str, hint: str = "") -> HoldfastError:
+    """Return the refusal to show what a damaged journal holds."""
+    return HoldfastError(
+        what,
+        hint=hint
+        or "`holdfast doctor --fix` saves what can be read; `holdfast backup FILE --restore` brings "
+        "back a copy.",
+        kind="journal_damaged",
+    )
+
+
 def from_os_error(error: OSError, doing: str) -> StoreAway:
     """The failure of a write to this machine's disk, in words that say what to do."""
     import errno

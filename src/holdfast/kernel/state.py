@@ -5,7 +5,7 @@ from __future__ import annotations
 from holdfast.journal.interface import ATTESTED
 from holdfast.kernel import canonical_json
 from holdfast.kernel.digest import digest
-from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.errors import HoldfastError, journal_damaged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,9 +70,13 @@ def _begin(
     Rules with `PROVEN` are of streams that say what people decided. A row of the table of snapshots
     is no record, so such a state begins at a snapshot only where the chain holds its digest.
     """
+    head = loaded["head"]
+    if loaded["is_rebuilt"] and not (head and is_complete(loaded["records"], head["version"])):
+        raise journal_damaged(
+            f"{stream} is damaged: its snapshot was changed, and its records do not say everything."
+        )
     if loaded["snapshot"] is None:
         return subject.initial(stream), loaded["records"]
-    head = loaded["head"]
     if head is not None and is_proven(subject) and not _is_attested(journal, stream, loaded):
         records = list(read_all(journal, stream, head["version"]))
         if is_complete(records, head["version"]):

@@ -192,16 +192,22 @@ def _count_saved(complete: str) -> Salvaged:
     heads = journal.heads()
     journal.close()
     records = sum(head["version"] - head["anchor_version"] for head in heads)
-    return {"records": records, "streams": len(heads), "lost": [], "aside": ""}
+    return {"records": records, "streams": len(heads), "lost": [], "rows": 0, "aside": ""}
 
 
 def describe(done: Salvaged) -> str:
     """What was saved and what was lost, in one sentence each."""
     saved = f"{plural(done['records'], 'record')} in {plural(done['streams'], 'stream')} saved"
-    lost = [
-        f"{one['stream']} lost {plural(one['records'] + one['bodies'], 'record')}"
-        for one in done["lost"]
-    ]
+    lost = []
+    for one in done["lost"]:
+        count = one["records"] + one["bodies"]
+        lost += [f"{one['stream']} lost {plural(count, 'record')}"] if count else []
+        if one["has_new_chain"]:
+            lost.append(
+                f"{one['stream']} has a new chain, because its records did not fit the old one"
+            )
+    if done["rows"]:
+        lost.append(f"{plural(done['rows'], 'row')} beside the records could not be read")
     what = "; ".join(lost) if lost else "nothing that is known of was lost"
     return f"{saved}; {what}. The damaged file is kept: {done['aside']}"
 

@@ -236,7 +236,7 @@ class Spool:
                 self.file.mark.clear()  # the server's stream is shorter, and takes its place
             connection.execute("PRAGMA secure_delete = ON").fetchall()
             connection.execute("DELETE FROM records WHERE stream = ?", (number,))
-            size = store_snapshot(connection, number, head["version"], state)
+            size = store_snapshot(connection, number, head["version"], state, (stream, record_hash))
             connection.execute(
                 "UPDATE streams SET version = ?, hash = ?, fence = ?, seen_at = ?, closed_at = ?,"
                 " anchor_version = ?, anchor_hash = ?, delta_bytes = 0, snapshot_bytes = ?"

@@ -39,6 +39,7 @@ def test_a_stream_that_is_not_there_is_empty(journal: Journal) -> None:
         "snapshot": None,
         "snapshot_version": 0,
         "records": [],
+        "is_rebuilt": False,
     }
 
 

@@ -20,6 +20,7 @@ from holdfast.journal.interface import (
     effect_of,
     head_of,
     id_taken,
+    loaded_of,
     newest_fence,
     receipt_of,
     record_of,
@@ -383,7 +384,7 @@ class PostgresJournal(Sessions):
         # One round trip either way, which takes longer than to read a few records.
         found = self._rows(rows.LOAD, self.number(), stream)
         if not found:
-            return {"head": None, "snapshot": None, "snapshot_version": 0, "records": []}
+            return loaded_of(None)
         first = found[0]
         self._remember(stream, first[0], first[5])
         records = [
@@ -392,12 +393,8 @@ class PostgresJournal(Sessions):
         head = head_of((stream, *first[:5]))
         # The stream's row is no part of the chain.
         head["fence"] = newest_fence(records) or head["fence"]
-        return {
-            "head": head,
-            "snapshot": canonical_json.loads(first[7]) if first[7] is not None else None,
-            "snapshot_version": first[6] or 0,
-            "records": records,
-        }
+        snapshot = canonical_json.loads(first[7]) if first[7] is not None else None
+        return loaded_of(head, snapshot, first[6] or 0, records)
 
     def read(self, stream: str, *, after: int = 0, limit: int | None = None) -> list[Record]:
         return self._records(

@@ -9,6 +9,7 @@ from holdfast.journal.interface import (
     REFUSAL_FIELDS,
     VIEW_FIELDS,
     head_of,
+    loaded_of,
     record_of,
 )
 from holdfast.journal.postgres.statement import Statement
@@ -233,12 +234,7 @@ def load_all(connection: psycopg.Connection, workspace: int, prefix: str) -> lis
     for _, group in groupby(found, key=lambda row: row[0]):
         lines = list(group)
         first = lines[0]
-        loaded.append(
-            {
-                "head": head_of(first[:6]),
-                "snapshot": canonical_json.loads(first[7]) if first[7] is not None else None,
-                "snapshot_version": first[6] or 0,
-                "records": [record_of(row[8:]) for row in lines if row[8] is not None],
-            }
-        )
+        snapshot = canonical_json.loads(first[7]) if first[7] is not None else None
+        records = [record_of(row[8:]) for row in lines if row[8] is not None]
+        loaded.append(loaded_of(head_of(first[:6]), snapshot, first[6] or 0, records))
     return loaded

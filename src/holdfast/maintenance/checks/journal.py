@@ -113,7 +113,7 @@ def _check_integrity(workspace: Workspace) -> Check:
     if problems:
         return fail(
             "integrity",
-            f"SQLite finds the file damaged: {problems[0]}",
+            f"The file is damaged: {problems[0]}",
             why="Records may be unreadable.",
             fix="Restore the database with PostgreSQL's own tools." if workspace.url else SALVAGE,
         )
@@ -131,7 +131,7 @@ def _check_chains(workspace: Workspace) -> Check:
             "chains",
             f"{first['stream']} is broken at {first['record'] or 'its end'}: {first['broken']}.",
             why="Another program changed the file, or the disk did.",
-            fix="Compare with a copy: holdfast backup FILE --restore --dry-run",
+            fix="Restore the database with PostgreSQL's own tools." if workspace.url else SALVAGE,
         )
     count = sum(found["records"] for found in findings)
     return accept("chains", f"{plural(count, 'record')}, hashes right")
