@@ -10,8 +10,15 @@ from holdfast.cli.plain_options import read
 from holdfast.cli.terminal import echo, safe, style
 from holdfast.cli.verb_list import NESTED, PLAIN, is_bare
 from holdfast.clients.launcher import renew_if_older
-from holdfast.kernel import clock
-from holdfast.kernel.errors import HoldfastError, NotFound, Usage, from_os_error
+from holdfast.kernel import canonical_json, clock
+from holdfast.kernel.errors import (
+    HoldfastError,
+    NotFound,
+    StoreAway,
+    Usage,
+    explain,
+    journal_damaged,
+)
 from holdfast.kernel.private_folder import take_over_old
 from holdfast.kernel.workspace import discover, from_here
 
@@ -29,6 +36,7 @@ if TYPE_CHECKING:
     Parsed = tuple[Callable[..., "Reply"], dict[str, Any]]
 
 SCHEMA = 1
+OUT_OF_EVERYTHING = "There is not enough memory, or too many files are open. Try again with more."
 BUG, INTERRUPTED = 70, 130
 
 
@@ -84,6 +92,11 @@ class Call:
             if error.kind != "no_workspace":
                 raise
             return None
+
+    @property
+    def workspace_if_known(self) -> Workspace | None:
+        """The workspace, where this call has looked for it already."""
+        return self._workspace
 
     @property
     def workspace(self) -> Workspace:
@@ -149,6 +162,7 @@ class Call:
         self._forward()
         self._tell_of_resets()
         self._tell_of_loss()
+        self._tell_of_damage()
         self._tell_of_alike()
         try:
             if self.as_json:
@@ -197,6 +211,27 @@ class Call:
         loss = find_loss(workspace, self.now)
         if loss is not None and loss["at"] >= clock.precise(self.now):
             warn(f"{loss_in_words(loss)}. `holdfast doctor` says more.")
+
+    def _tell_of_damage(self) -> None:
+        """Say what this machine's journal lost, and which snapshots were not believed."""
+        workspace = self._workspace
+        if workspace is None or workspace.url or not _has_content(workspace.journal_path):
+            return
+        try:
+            journal = workspace.file()
+            lost = {one["stream"] for one in journal.lost()}
+        except HoldfastError:
+            return  # the verb has said it
+        for stream in sorted(journal.rebuilt):
+            warn(
+                f"The snapshot of {stream} was changed outside of Holdfast. Its state is made of its "
+                "records. `holdfast doctor --fix` makes the journal whole again."
+            )
+        if lost:
+            warn(
+                f"Acknowledged records are missing in {', '.join(sorted(lost))}. `holdfast verify` lists "
+                "them; `holdfast doctor --fix` brings back what files still show."
+            )
 
     def _tell_of_alike(self) -> None:
         """Say that a journal is empty because the project has another name on the server."""
@@ -301,21 +336,19 @@ def run(arguments: Sequence[str]) -> int:
     """Run the command line; the exit code. Every failure is reported once, in one form."""
     as_json = "--json" in arguments
     # The caller may have closed them: the output goes nowhere then, and the work is still done.
-    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stdout = sys.stdout or _open_nothing()
+    sys.stderr = sys.stderr or _open_nothing()
     for stream in (sys.stdout, sys.stderr):
         # A file name that is not UTF-8 must not end a command that has done its work.
         getattr(stream, "reconfigure", lambda **_: None)(errors="backslashreplace")
+    call: Call | None = None
     try:
-        try:
-            parsed = _parse(list(arguments))
-            if isinstance(parsed, int):
-                return parsed
-            verb, values = parsed
-            call = Call(values.pop("folder"), as_json=values.pop("as_json"))
-            return call.answer(verb, **values)
-        except OSError as error:
-            raise from_os_error(error, error.filename or "a file operation") from error
+        parsed = _parse(list(arguments))
+        if isinstance(parsed, int):
+            return parsed
+        verb, values = parsed
+        call = Call(values.pop("folder"), as_json=values.pop("as_json"))
+        return call.answer(verb, **values)
     except ReaderGone:
         _drop_output()
         return 0
@@ -323,13 +356,17 @@ def run(arguments: Sequence[str]) -> int:
         if str(interrupt):
             echo(safe(str(interrupt)), error=True)
         return INTERRUPTED
-    except HoldfastError as error:
-        return _fail(error, as_json)
     except Exception as error:
         click = sys.modules.get("click")
         if click is not None and isinstance(error, click.Abort):
             return INTERRUPTED  # a question that got no answer
-        return _bug(error, as_json)
+        try:
+            known = explain(error) or _find_damage(call)
+            return _fail(known, as_json) if known is not None else _bug(error, as_json)
+        except (ImportError, MemoryError, OSError, SystemError):
+            # Not even the report can be made.
+            _write_plainly(f"error: {OUT_OF_EVERYTHING}\n")
+            return StoreAway.exit_code
 
 
 def _with_options_behind(arguments: list[str]) -> list[str]:
@@ -363,21 +400,64 @@ def _parse(arguments: list[str]) -> Parsed | int:
     return parse(arguments)
 
 
+def _open_nothing() -> Any:
+    """Return a stream that keeps what is written from reaching anyone."""
+    try:
+        return open(os.devnull, "w", encoding="utf-8")
+    except OSError:  # too many open files
+        import io
+
+        return io.StringIO()
+
+
+def _find_damage(call: Call | None) -> HoldfastError | None:
+    """Return the damage of the journal that an unexpected failure may come from."""
+    workspace = call.workspace_if_known if call is not None else None
+    if workspace is None or workspace.url or not workspace.exists():
+        return None
+    from holdfast.journal import chain
+
+    try:
+        problems = workspace.journal.damage()
+        problems += [
+            f"{one['stream']}: {one['broken']}"
+            for one in chain.verify(workspace.journal)
+            if one["broken"]
+        ]
+    except Exception as error:
+        known = explain(error)
+        return known if known is not None and known.kind == "journal_damaged" else None
+    if not problems:
+        return None
+    return journal_damaged(f"The journal at {workspace.journal_path} is damaged: {problems[0]}.")
+
+
 def _fail(error: HoldfastError, as_json: bool) -> int:
     if as_json and _print_if_possible({"schema": SCHEMA, "ok": False, "error": error.data()}):
         return error.exit_code
-    echo(style("error: ", "red", bold=True) + safe(error.message), error=True)
-    if error.hint:
-        echo(style("hint: ", "cyan") + safe(error.hint), error=True)
+    try:
+        echo(style("error: ", "red", bold=True) + safe(error.message), error=True)
+        if error.hint:
+            echo(style("hint: ", "cyan") + safe(error.hint), error=True)
+    except Exception:  # a module for it cannot be loaded, or standard error is closed
+        _write_plainly(f"error: {error.message}\nhint: {error.hint}\n")
     return error.exit_code
+
+
+def _write_plainly(text: str) -> None:
+    try:
+        os.write(2, text.encode("utf-8", "backslashreplace"))
+    except OSError:
+        return
 
 
 def _print_if_possible(answer: Any) -> bool:
     """Whether an answer could be printed. If not, the caller prints it to standard error."""
     try:
-        print_json(answer)
+        # Not by `json`, which may not be loaded yet: there may be no descriptor for its file.
+        sys.stdout.write(canonical_json.line(answer) + "\n")
         sys.stdout.flush()
-    except OSError:
+    except (MemoryError, OSError):
         _drop_output()
         return False
     return True
@@ -386,7 +466,10 @@ def _print_if_possible(answer: Any) -> bool:
 def _drop_output() -> None:
     """Send the rest of the buffer to /dev/null: Python would fail to write it at its end, and exit
     with 120."""
-    nothing = os.open(os.devnull, os.O_WRONLY)
+    try:
+        nothing = os.open(os.devnull, os.O_WRONLY)
+    except OSError:  # too many open files
+        return
     os.dup2(nothing, 1)
     os.close(nothing)
 

@@ -14,6 +14,7 @@ from holdfast.journal.sqlite_rows import BUSY_SECONDS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Any
 
 FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
 # What a reader without the right to write sees of the snapshots of a file of format 1 or 2.
@@ -93,7 +94,8 @@ def migrate(connection: apsw.Connection, target: int, application_id: int) -> No
 
 def _define_functions(connection: apsw.Connection) -> None:
     """Let the scripts call what they need of ours."""
-    connection.create_scalar_function("seal_snapshot", seal_snapshot, 4)
+    function: Any = seal_snapshot
+    connection.create_scalar_function("seal_snapshot", function, 4)
 
 
 def _switch_to_wal(connection: apsw.Connection) -> None:

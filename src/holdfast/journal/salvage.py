@@ -17,7 +17,6 @@ from holdfast.journal.sqlite import SqliteJournal
 from holdfast.journal.sqlite_rows import RECENT, TABLES, reseal_snapshot
 from holdfast.journal.upkeep import SIDE_ROWS
 from holdfast.kernel import canonical_json
-from holdfast.kernel.crash import reached
 from holdfast.kernel.digest import digest, new_id
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.state import has_everything
@@ -99,23 +98,6 @@ def salvage(damaged: str, target: str, can_fold: Callable[[str, Any, list[Any]],
         source.close()
     _remove_copies(target)
     return done
-
-
-def replace(path: str, salvaged: str, aside: str) -> None:
-    """Put the salvaged journal in the place of the damaged one, which is kept. It can be repeated
-    after a crash: the salvaged file is complete, and its last step is one rename."""
-    if not os.path.exists(aside):
-        os.link(path, aside)
-    reached("before the damaged log is moved")
-    for suffix in ("-wal", "-shm", "-mark"):
-        # The old log must not be replayed into the new file.
-        if os.path.exists(path + suffix):
-            os.rename(path + suffix, aside + suffix)
-    for suffix in ("-wal", "-shm"):
-        if os.path.exists(salvaged + suffix):
-            os.unlink(salvaged + suffix)
-    reached("before the salvaged journal is moved")
-    os.rename(salvaged, path)
 
 
 def _open_damaged(path: str) -> apsw.Connection | None:

@@ -38,6 +38,7 @@ from holdfast.journal.sqlite_rows import (
     HEAD,
     LINKED,
     NEWEST,
+    RESTORED_AFTER,
     SEALED,
     TABLES,
     Reading,
@@ -54,7 +55,7 @@ from holdfast.journal.sqlite_rows import (
 )
 from holdfast.kernel import canonical_json
 from holdfast.kernel.digest import new_id
-from holdfast.kernel.errors import Conflict, HoldfastError, NotFound, journal_damaged
+from holdfast.kernel.errors import Conflict, HoldfastError, NotFound, StoreAway, journal_damaged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -166,6 +167,23 @@ def _loaded(
     )
 
 
+def _identify(path: str) -> tuple[int, int] | None:
+    """Return which file has a name; None where none has."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _replaced(path: str) -> StoreAway:
+    return StoreAway(
+        f"Another process has replaced the journal at {path}. Nothing was written to the new one.",
+        hint="Run the same command again.",
+        kind="journal_replaced",
+    )
+
+
 def make_journal(path: str, rows: Mapping[str, str]) -> None:
     """Make a new journal with these rows of `meta`, whole and synced. Only one process at a time may do so."""
     from holdfast.journal.migrate import make
@@ -185,6 +203,7 @@ class SqliteJournal:
         self.mark = Mark(path)
         self._connections: dict[tuple[int, int], apsw.Connection] = {}
         self._tails: dict[apsw.Connection, Tail] = {}
+        self._files: dict[apsw.Connection, tuple[int, int] | None] = {}
         # Streams whose snapshot was changed, and whose state was made of all their records.
         self.rebuilt: set[str] = set()
         self.connection()
@@ -199,6 +218,12 @@ class SqliteJournal:
         # A forked child must not touch its parent's connection, so the key holds the process too.
         key = (os.getpid(), get_ident())
         connection = self._connections.get(key)
+        if connection is not None and self._files[connection] != _identify(self.path):
+            # Another process has put a salvaged or a restored journal into its place.
+            if connection.in_transaction:
+                raise _replaced(self.path)
+            self._forget(key)
+            connection = None
         if connection is None:
             with translate_errors("opening the journal", self.path):
                 connection = self._connections[key] = self._open()
@@ -209,7 +234,10 @@ class SqliteJournal:
             flags = apsw.SQLITE_OPEN_READONLY
         else:
             flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if self._is_new else 0)
+        # Before the file is opened: one that is replaced in between is then opened once more.
+        file = _identify(self.path)
         connection = apsw.Connection(self.path, flags=flags)
+        self._files[connection] = file or _identify(self.path)
         connection.set_busy_handler(patience())
         # Also keeps the WAL and its index in place, which read-only readers need.
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
@@ -248,7 +276,8 @@ class SqliteJournal:
     def _look_for_loss(self, connection: apsw.Connection) -> None:
         marked = self.mark.newest()  # before the journal: a commit may come in between
         row: Any = connection.execute(
-            "SELECT coalesce((SELECT max(seq) FROM recent), (SELECT max(seq) FROM records), 0)"
+            "SELECT max(coalesce((SELECT max(seq) FROM recent), (SELECT max(seq) FROM records), 0),"
+            f" ({RESTORED_AFTER}))"
         ).fetchone()
         if marked > row[0]:
             self.mark.keep_lost(row[0])
@@ -265,6 +294,15 @@ class SqliteJournal:
                 connection.close()
         self._connections.clear()
         self._tails.clear()
+        self._files.clear()
+        self.mark.close()
+
+    def _forget(self, key: tuple[int, int]) -> None:
+        """Close one connection: its file is the journal no more."""
+        connection = self._connections.pop(key)
+        self._tails.pop(connection, None)
+        del self._files[connection]
+        connection.close()
         self.mark.close()
 
     def transaction(self, *, durable: bool = True, appends: bool = False) -> Transaction:
@@ -302,6 +340,8 @@ class SqliteJournal:
                     store_views(connection, views)
                 if effects:
                     store_effects(connection, effects)
+            if self._files[connection] != _identify(self.path):
+                raise _replaced(self.path)
             tail.data_version = connection.data_version()
             self._tails[connection] = tail
             for receipt in receipts:
@@ -558,7 +598,9 @@ class SqliteJournal:
         return self._rows(f"{ANCHOR} ORDER BY s.name", (), anchored_of)
 
     def acknowledged(self) -> list[Marked]:
-        return self.mark.read()
+        # Those before a restore are in the copy that it made, or in none.
+        restored_after: int = self._rows(RESTORED_AFTER)[0][0]
+        return [marked for marked in self.mark.read() if marked["seq"] > restored_after]
 
     def lost(self) -> list[Marked]:
         return [entry for path in lost_marks(self.path) for entry in lost_records(path)]

@@ -18,6 +18,7 @@ from holdfast.journal.sqlite_rows import (
     LARGEST_RECENT,
     MOST_RECENT,
     RECORD,
+    RESTORED_AFTER,
     TABLES,
     file_recent,
     held_fence,
@@ -89,8 +90,10 @@ class Tail:
             self._ids.add(id)
             self._newest[number] = tuple(head)
         if not self._seq:
-            row: Any = self._connection.execute("SELECT max(seq) FROM records").fetchone()
-            self._seq = row[0] or 0
+            row: Any = self._connection.execute(
+                f"SELECT max(coalesce((SELECT max(seq) FROM records), 0), ({RESTORED_AFTER}))"
+            ).fetchone()
+            self._seq = row[0]
 
     def append(self, append: Append) -> Receipt:
         """Add records to their stream. Raises a `Conflict` where this writer may not."""

@@ -10,7 +10,13 @@ import apsw
 from holdfast.journal.chain import broken_at, find_break, fits_seal, seal_snapshot
 from holdfast.journal.interface import EFFECT_FIELDS, VIEW_FIELDS
 from holdfast.kernel import canonical_json
-from holdfast.kernel.errors import HoldfastError, StoreAway, from_os_error, journal_damaged
+from holdfast.kernel.errors import (
+    HoldfastError,
+    StoreAway,
+    from_os_error,
+    journal_damaged,
+    out_of_memory,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +26,12 @@ if TYPE_CHECKING:
     from holdfast.journal.interface import Effect, ViewRow
 
 BUSY_SECONDS = 5.0
+
+# The number of the newest record before the last restore: later records have larger ones.
+RESTORED_KEY = "restored_after"
+RESTORED_AFTER = (
+    f"SELECT coalesce(max(CAST(value AS INTEGER)), 0) FROM main.meta WHERE key = '{RESTORED_KEY}'"
+)
 
 # The tables that hold records, and in which order: every record of the second is newer than all of the
 # first. What reads records reads both.
@@ -279,7 +291,7 @@ class Transaction:
                 file_recent(self._connection)
         except apsw.Error as error:
             self._end()
-            raise _in_our_words(error, "writing the journal", self._path) from error
+            raise in_our_words(error, "writing the journal", self._path) from error
         return self._connection
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
@@ -287,11 +299,11 @@ class Transaction:
             if error is None:
                 self._connection.execute("COMMIT")
         except apsw.Error as failure:
-            raise _in_our_words(failure, "writing the journal", self._path) from failure
+            raise in_our_words(failure, "writing the journal", self._path) from failure
         finally:
             self._end()
         if isinstance(error, apsw.Error) and not isinstance(error, apsw.ConstraintError):
-            raise _in_our_words(error, "writing the journal", self._path) from error
+            raise in_our_words(error, "writing the journal", self._path) from error
         if isinstance(error, UnicodeDecodeError):
             raise unreadable(self._path, str(error)) from error
 
@@ -336,7 +348,7 @@ class translate_errors:
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         if isinstance(error, apsw.Error):
-            raise _in_our_words(error, self._doing, self._path) from error
+            raise in_our_words(error, self._doing, self._path) from error
         if isinstance(error, (TypeError, ValueError)):
             # A value that no version of ours writes: not UTF-8, not JSON, or of another type.
             raise unreadable(self._path, str(error)) from error
@@ -346,7 +358,10 @@ def unreadable(path: str, what: str) -> HoldfastError:
     return journal_damaged(f"The journal at {path} is damaged: a row cannot be read ({what}).")
 
 
-def _in_our_words(error: apsw.Error, doing: str, path: str) -> HoldfastError:
+def in_our_words(error: apsw.Error, doing: str, path: str) -> HoldfastError:
+    """Return SQLite's error as one of ours."""
+    if isinstance(error, apsw.NoMemError):
+        return out_of_memory(doing)
     if isinstance(error, (apsw.BusyError, apsw.LockedError)):
         return StoreAway(
             f"The journal is busy: {doing} waited {BUSY_SECONDS:.0f} s for another process.",

@@ -6,6 +6,7 @@ import os
 
 import apsw
 
+from holdfast.journal import chain
 from holdfast.journal.chain import seal
 from holdfast.journal.interface import (
     ATTESTED,
@@ -17,9 +18,18 @@ from holdfast.journal.interface import (
     value_of,
     view_of,
 )
-from holdfast.journal.sqlite import APPLICATION_ID, FORMAT, SqliteJournal
-from holdfast.journal.sqlite_rows import is_sealed, reseal_snapshot, translate_errors
+from holdfast.journal.migrate import LOGS, remove_database
+from holdfast.journal.sqlite import APPLICATION_ID, FENCES_AHEAD, FORMAT, SqliteJournal
+from holdfast.journal.sqlite_rows import (
+    RESTORED_AFTER,
+    RESTORED_KEY,
+    file_recent,
+    is_sealed,
+    reseal_snapshot,
+    translate_errors,
+)
 from holdfast.kernel import canonical_json
+from holdfast.kernel.crash import reached
 from holdfast.kernel.errors import HoldfastError, NotFound, from_os_error
 
 TYPE_CHECKING = False
@@ -38,6 +48,11 @@ SIDE_ROWS: dict[str, tuple[str, Callable[[Any], Any]]] = {
 }
 # Names of the copies that a restore leaves in the journal's folder.
 COPY_PREFIXES = ("before-restore-", "damaged-")
+# The new journal of a restore while it is written.
+PREPARED = "restore.unfinished"
+RESTORED_TABLES = (
+    *("meta", "streams", "records", "recent", "snapshots", "views", "outbox", "refused"),
+)
 # Below this share of unused pages, rewriting the file is not worth its time.
 COMPACT_ABOVE = 0.1
 # Versions with the fix of the WAL-reset race, by branch; everything from 3.51.3 on has it.
@@ -235,30 +250,129 @@ def refuse_existing(destination: str) -> None:
         )
 
 
-def restore(journal: SqliteJournal, source: str) -> None:
-    """Make the journal what the copy is. The caller has kept a copy of what it was."""
-    check_copy(source)
-    copy = apsw.Connection(source, flags=apsw.SQLITE_OPEN_READONLY)
-    connection = journal.connection()
-    fence = journal.get("fence") or "0"
-    with translate_errors("restoring the journal", journal.path):
-        with connection.backup("main", copy, "main") as steps:
-            steps.step(-1)
-        connection.execute("PRAGMA journal_mode = WAL").fetchall()
-    copy.close()
-    journal.mark.clear()
-    # A fence is given once: a life of the time after the copy must not find its number free again.
-    if int(fence) > int(journal.get("fence") or "0"):
-        journal.put("fence", fence)
+def restore(journal: SqliteJournal, source: str, *, aside: str = "") -> None:
+    """Make the journal what a copy is, in one transaction: a kill leaves what was there or the whole copy.
+    What the journal was until then is copied to `aside`: no other process writes in between."""
+    with _Prepared(source, journal.path) as copy:
+        connection = journal.connection()
+        with translate_errors("restoring the journal", journal.path):
+            connection.execute("ATTACH ? AS copy", (copy.path,)).fetchall()
+            try:
+                with journal.transaction():
+                    if aside:
+                        _copy_committed(journal, aside)
+                    _take_rows(connection)
+                    reached("before a restore is committed")
+            finally:
+                connection.execute("DETACH copy").fetchall()
+        reached("after a restore is committed")
 
 
-def set_aside(path: str, stamp: str) -> str:
-    """Rename a journal that cannot be opened any more, log and index too; its new name."""
-    aside = os.path.join(os.path.dirname(path), f"{COPY_PREFIXES[1]}{stamp}.db")
-    for suffix in ("", "-wal", "-shm", "-mark"):
+def replace_damaged(path: str, source: str, aside: str) -> None:
+    """Put a copy in the place of a journal that cannot be read, which is kept. The fences that were given since
+    the copy are not known, so that many are passed over."""
+    with _Prepared(source, path) as copy:
+        with copy.transaction() as connection:
+            connection.execute(
+                "INSERT INTO meta VALUES ('fence', ?1) ON CONFLICT (key) DO UPDATE"
+                " SET value = CAST(value AS INTEGER) + ?1",
+                (FENCES_AHEAD,),
+            )
+        with translate_errors("writing the journal", copy.path):
+            copy.connection().wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        copy.close()
+        replace(path, copy.path, aside)
+
+
+class _Prepared:
+    """A copy of a journal, as of this version, beside the journal that it will replace: whole, or refused."""
+
+    def __init__(self, source: str, path: str) -> None:
+        self._source = source
+        self._path = os.path.join(os.path.dirname(path), PREPARED)
+        self._journal: SqliteJournal | None = None
+
+    def __enter__(self) -> SqliteJournal:
+        check_copy(self._source)
+        remove_database(self._path)
+        try:
+            self._copy()
+            self._journal = journal = SqliteJournal(self._path, is_new=False)
+            for finding in chain.verify(journal):
+                if finding["broken"]:
+                    raise _damaged_copy(self._source, f"{finding['stream']}: {finding['broken']}")
+        except BaseException:
+            self.__exit__()
+            raise
+        return journal
+
+    def _copy(self) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        try:
+            os.close(os.open(self._path, flags, 0o600))
+        except OSError as error:
+            raise from_os_error(error, f"writing {self._path}") from error
+        with translate_errors("copying the journal", self._source):
+            copy = apsw.Connection(self._source, flags=apsw.SQLITE_OPEN_READONLY)
+            target = apsw.Connection(self._path)
+            with target.backup("main", copy, "main") as steps:
+                steps.step(-1)
+            copy.close()
+            target.execute("PRAGMA journal_mode = WAL").fetchall()
+            target.close()
+
+    def __exit__(self, *_: object) -> None:
+        if self._journal is not None:
+            self._journal.close()
+        remove_database(self._path)
+
+
+def _copy_committed(journal: SqliteJournal, aside: str) -> None:
+    """Copy the journal as it was before the transaction of this process."""
+    reader = SqliteJournal(journal.path, read_only=True)
+    try:
+        backup(reader, aside)
+    finally:
+        reader.close()
+
+
+def _take_rows(connection: apsw.Connection) -> None:
+    """Replace the rows of all tables. A fence and the number of a record are given once: a life or a reader
+    from the time after the copy must not find its number free again."""
+    newest: Any = connection.execute(
+        f"SELECT max(coalesce((SELECT max(seq) FROM main.records), 0), ({RESTORED_AFTER}))"
+    ).fetchone()
+    fence: Any = connection.execute("SELECT value FROM main.meta WHERE key = 'fence'").fetchone()
+    for table in RESTORED_TABLES:
+        connection.execute(f"DELETE FROM main.{table}")
+        connection.execute(f"INSERT INTO main.{table} SELECT * FROM copy.{table}")
+    file_recent(connection)
+    for key, least in (("fence", fence[0] if fence else 0), (RESTORED_KEY, newest[0])):
+        connection.execute(
+            "INSERT INTO main.meta VALUES (?1, CAST(?2 AS INTEGER)) ON CONFLICT (key) DO UPDATE"
+            " SET value = max(CAST(value AS INTEGER), CAST(?2 AS INTEGER))",
+            (key, least),
+        )
+
+
+def replace(path: str, new: str, aside: str) -> None:
+    """Put a complete journal in the place of a damaged one, which is kept. It can be repeated after a
+    crash: its last step is one rename."""
+    if not os.path.exists(aside):
+        os.link(path, aside)
+    reached("before the damaged log is moved")
+    for suffix in ("-wal", "-shm", "-mark"):
+        # The old log must not be replayed into the new file.
         if os.path.exists(path + suffix):
             os.rename(path + suffix, aside + suffix)
-    return aside
+    remove_database(new, LOGS)
+    reached("before the salvaged journal is moved")
+    os.rename(new, path)
+    folder = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 def check_copy(source: str) -> None:
@@ -272,7 +386,7 @@ def check_copy(source: str) -> None:
         problems = integrity(copy)
         copy.close()
     except apsw.CorruptError as error:
-        raise HoldfastError(f"{source} is damaged: {error}.", kind="journal_damaged") from error
+        raise _damaged_copy(source, str(error)) from error
     except apsw.Error as error:
         raise HoldfastError(f"{source} is not a journal: {error}.", kind="not_a_journal") from error
     if application_id != APPLICATION_ID:
@@ -284,7 +398,13 @@ def check_copy(source: str) -> None:
             kind="newer_format",
         )
     if problems:
-        raise HoldfastError(f"{source} is damaged: {problems[0]}.", kind="journal_damaged")
+        raise _damaged_copy(source, problems[0])
+
+
+def _damaged_copy(source: str, problem: str) -> HoldfastError:
+    return HoldfastError(
+        f"{source} is damaged: {problem}.", hint="Restore another copy.", kind="journal_damaged"
+    )
 
 
 def integrity(connection: apsw.Connection) -> list[str]:

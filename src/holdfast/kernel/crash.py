@@ -12,6 +12,7 @@ Outside of tests nothing is registered, and to reach a point does nothing.
 | `after git commit`, `after snapshot`, `after commenting`, `before storing the comment`, `after storing the comment` | inside its steps |
 | `before the latch is settled` | a budget's check whose record is durable |
 | `before moving` | a view, to be moved aside |
+| `before a restore is committed`, `after a restore is committed` | the rows of a copy, in the journal |
 | `salvaged`, `before the damaged log is moved`, `before the salvaged journal is moved` | a new journal, made of a damaged one |
 | `after a purge is recorded`, `after bodies are erased`, `after files are erased`, `before a purge is settled` | the parts of a purge |
 | `before pushing` | the remote said which snapshots it has, none is sent |

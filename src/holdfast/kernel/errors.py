@@ -16,6 +16,9 @@ HoldfastError             1   refused or failed
 
 from __future__ import annotations
 
+# Fewer open files than these, and a part of Python may not be loaded.
+FEW_FILES = 64
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypedDict
@@ -116,11 +119,79 @@ def journal_damaged(what: str, hint: str = "") -> HoldfastError:
     )
 
 
+def out_of_memory(doing: str) -> StoreAway:
+    return StoreAway(
+        f"{doing} failed: there is not enough memory. Nothing that was acknowledged is lost.",
+        hint="End another program, or allow this one more (ulimit -v), and run the same command again.",
+        kind="out_of_memory",
+    )
+
+
+def explain(error: BaseException, doing: str = "this command") -> HoldfastError | None:
+    """Return the shortage that an exception of any type comes from; None where it comes from none.
+
+    A shortage hides: a module that cannot be opened is an ImportError, or is said not to exist."""
+    if isinstance(error, HoldfastError):
+        return error
+    if isinstance(error, OSError):
+        return from_os_error(error, error.filename or doing)
+    if isinstance(error, RecursionError):
+        return HoldfastError(
+            "What was given is nested too deeply.", hint="Make it flatter.", kind="too_deep"
+        )
+    if isinstance(error, MemoryError) or "can't start new thread" in str(error):
+        return out_of_memory(doing)
+    if type(error).__module__ == "apsw":
+        from holdfast.journal.sqlite_rows import in_our_words
+
+        return in_our_words(error, doing, "")  # type: ignore[arg-type]
+    return _find_shortage(error, doing)
+
+
+def _find_shortage(error: BaseException, doing: str) -> HoldfastError | None:
+    """Return the shortage behind an exception: one that it was raised for, or one of a module's file."""
+    import errno
+    import os
+
+    behind = error.__cause__ or error.__context__
+    while behind is not None:
+        if isinstance(behind, MemoryError):
+            return out_of_memory(doing)
+        if isinstance(behind, OSError) and behind.errno in (
+            *(errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC),
+        ):
+            return from_os_error(behind, doing)
+        behind = behind.__cause__ or behind.__context__
+    if not isinstance(error, (ImportError, SystemError)):
+        return None
+    # A folder that cannot be listed looks empty, so that a module in it is said not to exist.
+    if os.strerror(errno.EMFILE) in str(error) or _has_few_files():
+        return from_os_error(OSError(errno.EMFILE, os.strerror(errno.EMFILE)), doing)
+    if "failed to map segment" in str(error) or _has_little_memory():
+        return out_of_memory(doing)
+    return None
+
+
+def _has_few_files() -> bool:
+    """Return whether this process may open so few files that a part of Python may not be loaded."""
+    import resource
+
+    return 0 <= resource.getrlimit(resource.RLIMIT_NOFILE)[0] < FEW_FILES
+
+
+def _has_little_memory() -> bool:
+    import resource
+
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+
+
 def from_os_error(error: OSError, doing: str) -> StoreAway:
     """The failure of a write to this machine's disk, in words that say what to do."""
     import errno
 
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if error.errno == errno.ENOMEM:
+        return out_of_memory(doing)
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return StoreAway(
             f"The disk is full: {doing} failed. Nothing that was acknowledged is lost.",
             hint="Free some space and run the same command again.",
@@ -134,7 +205,7 @@ def from_os_error(error: OSError, doing: str) -> StoreAway:
         )
     if error.errno in (errno.EMFILE, errno.ENFILE):
         return StoreAway(
-            f"{doing} failed: this process may open no more files. Nothing was changed.",
+            f"{doing} failed: this process may open no more files. Nothing that was acknowledged is lost.",
             hint="Allow it more: ulimit -n 256",
             kind="too_many_files",
         )

@@ -78,12 +78,8 @@ def restore_copy(
         )
     if workspace.exists():
         require_person(workspace, "restore a backup", _decided(workspace, file), now=now)
-    aside = ""
     with workspace.lock():
-        if workspace.exists():
-            aside = _keep_present(workspace, _stamp(now))
-        journal = workspace.file()
-        upkeep.restore(journal, file)
+        aside = _replace(workspace, file, _stamp(now))
     return {"file": file, "aside": aside}
 
 
@@ -108,17 +104,21 @@ def _decided(workspace: Workspace, file: str) -> list[str]:
     return find_decisions([*changed, *(name for name in kept if name not in present)])
 
 
-def _keep_present(workspace: Workspace, stamp: str) -> str:
-    """Copy the journal as it is, or move its file when it is too damaged to be copied."""
-    aside = os.path.join(workspace.home, f"{upkeep.COPY_PREFIXES[0]}{stamp}.db")
+def _replace(workspace: Workspace, file: str, stamp: str) -> str:
+    """Make the journal what a copy is. Return where the present one is kept; empty if there is none."""
+    had_one = workspace.exists()
+    kept, damaged = (
+        os.path.join(workspace.home, f"{prefix}{stamp}.db") for prefix in upkeep.COPY_PREFIXES
+    )
     try:
-        upkeep.backup(workspace.file(), aside)
-        return aside
+        upkeep.restore(workspace.file(), file, aside=kept if had_one else "")
+        return kept if had_one else ""
     except HoldfastError as error:
         if error.kind != "journal_damaged":
             raise
         workspace.close()
-        return upkeep.set_aside(workspace.journal_path, stamp)
+        upkeep.replace_damaged(workspace.journal_path, file, damaged)
+        return damaged
 
 
 def export(workspace: Workspace) -> Iterator[str]:
@@ -175,7 +175,7 @@ def salvage(workspace: Workspace, *, actor: str, now: int) -> Salvaged:
             reached("salvaged")
             os.replace(unfinished, complete)
         done["aside"] = aside
-        files.replace(workspace.journal_path, complete, aside)
+        upkeep.replace(workspace.journal_path, complete, aside)
     writer = open_writer(workspace)
     for lost in done["lost"]:
         body = {"lost": lost["records"], "unreadable": lost["bodies"]}

@@ -109,15 +109,13 @@ def _to_file(
 ) -> tuple[int, str]:
     """Into a file of its own first: the journal's file becomes what it is in one step."""
     unfinished = os.path.join(workspace.home, UNFINISHED)
-    aside = ""
     with workspace.lock():
         records = _copy_into(unfinished, source, count)
         had_one = os.path.exists(workspace.journal_path)
         file = workspace.file()
         try:
-            if had_one:
-                aside = copy_aside(workspace, file, now)
-            upkeep.restore(file, unfinished)
+            aside = _name_copy(workspace, now) if had_one else ""
+            upkeep.restore(file, unfinished, aside=aside)
         finally:
             file.close()
         _remove(unfinished)
@@ -127,11 +125,15 @@ def _to_file(
 
 def copy_aside(workspace: Workspace, file: SqliteJournal, now: int) -> str:
     """Copy the file beside it, for a person, before its records make room for the server's; the copy's path."""
-    stamp = clock.stamp(now).replace(":", "")
-    name = f"{upkeep.COPY_PREFIXES[0]}{stamp}-{new_id()[:8]}.db"
-    path = os.path.join(workspace.home, name)
+    path = _name_copy(workspace, now)
     upkeep.backup(file, path)
     return path
+
+
+def _name_copy(workspace: Workspace, now: int) -> str:
+    stamp = clock.stamp(now).replace(":", "")
+    name = f"{upkeep.COPY_PREFIXES[0]}{stamp}-{new_id()[:8]}.db"
+    return os.path.join(workspace.home, name)
 
 
 def copy_to_file(workspace: Workspace, path: str) -> None:
