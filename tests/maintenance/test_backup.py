@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import random
-import signal
 import sys
-import time
 from pathlib import Path
 
 import apsw
@@ -21,13 +18,18 @@ from tests.dying import die_at
 from tests.maintenance.copies import HOME, JOURNAL, prepare, texts_in, what_is_left
 
 pytestmark = pytest.mark.usefixtures("repository")
+# Past the workspace's lock, as a stream without files is written.
 WRITER = """
-import sys, holdfast
-with holdfast.open() as workspace:
-    print("ready", flush=True)
-    for number in range(10_000):
-        workspace.note(f"written {number}", name="busy")
-        print(number, flush=True)
+from holdfast.journal.interface import Append
+from holdfast.kernel.workspace import discover
+from tests.journal.conformance.examples import draft
+
+journal = discover().journal
+print("ready", flush=True)
+for number in range(100_000):
+    added = draft({"text": f"written {number}"}, kind="noted")
+    journal.commit([Append("note:busy", [added], expected=None)])
+    print(number, flush=True)
 """
 TWO_NOTES = """
 import sys, holdfast
@@ -56,26 +58,6 @@ def test_a_restore_that_was_killed_leaves_the_old_journal_or_the_copy(
     assert holdfast("backup", str(copy), "--restore").code == 0
     assert what_is_left() == new
     assert not (HOME / "restore.unfinished").exists()
-
-
-def test_a_restore_that_is_killed_at_any_moment_loses_nothing(
-    holdfast: Holdfast, tmp_path: Path
-) -> None:
-    copy, old, new = prepare(holdfast, tmp_path)
-    how = random.Random(7)
-    for _ in range(8):
-        process = warm.start(
-            [sys.executable, "-m", "holdfast", "backup", str(copy), "--restore"],
-            stdout=warm.DEVNULL,
-            stderr=warm.DEVNULL,
-        )
-        time.sleep(how.uniform(0.0, 0.06))
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        left = what_is_left()
-        assert left in (old, new)
-        assert old <= left.union(*(texts_in(one) for one in HOME.glob("before-restore-*.db")))
-        assert holdfast("verify").code == 0
 
 
 def test_what_others_write_during_a_restore_is_in_the_journal_or_in_its_copy(
