@@ -67,9 +67,12 @@ def salvage(damaged: str, target: str, can_fold: Callable[[str, Any, list[Any]],
     done: Salvaged = {"records": 0, "streams": 0, "lost": [], "rows": 0, "aside": ""}
     streams = _streams(source)
     records: dict[int, list[Row]] = {}
+    known: set[Any] = set()
     for table in TABLES:
         for row in _by_number(source, table, RECORD, "seq"):
-            if _is_record(row):
+            # A page that is in two places holds the same records twice.
+            if _is_record(row) and not known.intersection(row[:2]):
+                known.update(row[:2])
                 records.setdefault(row[2], []).append(row)
                 _advance(streams, row, table)
     snapshots = {row[0]: row for row in _by_number(source, "snapshots", "*", "stream")}
@@ -214,12 +217,17 @@ def _by_key(source: apsw.Connection | None, table: str, key: str) -> Iterator[Ro
 
 
 def _streams(source: apsw.Connection | None) -> dict[int, Row]:
-    found = {row[0]: row for row in _by_number(source, "streams", STREAM, "number")}
-    return {
-        number: row if _has_types(row[2:], "nbntTnb") else _stream_without_ends(number, row[1])
-        for number, row in found.items()
-        if isinstance(row[1], str)
-    }
+    found: dict[int, Row] = {}
+    names: set[str] = set()
+    for row in _by_number(source, "streams", STREAM, "number"):
+        number, name = row[:2]
+        if isinstance(name, str) and number not in found:
+            if name in names:
+                name = f"note:salvaged-{number}"
+            names.add(name)
+            has_ends = _has_types(row[2:], "nbntTnb")
+            found[number] = (number, name, *row[2:]) if has_ends else _new_stream(number, name)
+    return found
 
 
 def _has_types(values: Row, types: str) -> bool:
@@ -230,7 +238,7 @@ def _has_types(values: Row, types: str) -> bool:
     return True
 
 
-def _stream_without_ends(number: int, name: str) -> Row:
+def _new_stream(number: int, name: str) -> Row:
     return (number, name, 0, b"", 0, "", None, 0, ORIGIN)
 
 
@@ -245,7 +253,7 @@ def _unknown_stream(source: apsw.Connection | None, number: int) -> Row:
     """A stream whose own row is lost: the index of the names may still know it."""
     names = _rows(source, "SELECT name, number FROM streams INDEXED BY sqlite_autoindex_streams_1")
     name = next((name for name, of in names if of == number), f"note:salvaged-{number}")
-    return _stream_without_ends(number, name)
+    return _new_stream(number, name)
 
 
 def _is_record(row: Row) -> bool:

@@ -481,6 +481,7 @@ class SqliteJournal:
                 f"SELECT {_LOADED}{_KNOWN} WHERE s.name = ?", (stream,)
             ).fetchone()
             if found is None:
+                self._refuse_known(stream)
                 return loaded_of(None)
             number, version, fence, seen_at, closed_at, anchor, start, *_ = found
             if known:
@@ -592,7 +593,14 @@ class SqliteJournal:
 
     def head(self, stream: str) -> Head | None:
         rows = self._rows(f"{HEAD} WHERE s.name = ?", (stream,), head_of)
+        if not rows:
+            self._refuse_known(stream)
         return rows[0] if rows else None
+
+    def _refuse_known(self, stream: str) -> None:
+        """Refuse a stream that is not there, though its files are known: its row was changed."""
+        if self._rows("SELECT 1 FROM views WHERE stream = ? LIMIT 1", (stream,)):
+            raise journal_damaged(f"{stream} is damaged: its files are known, and it is not there.")
 
     def anchors(self) -> list[Anchored]:
         return self._rows(f"{ANCHOR} ORDER BY s.name", (), anchored_of)
