@@ -215,9 +215,9 @@ class Call:
     def _tell_of_damage(self) -> None:
         """Say what this machine's journal lost, and which snapshots were not believed."""
         workspace = self._workspace
-        if workspace is None or workspace.url or not _has_content(workspace.journal_path):
-            return
         try:
+            if workspace is None or workspace.url or not _has_content(workspace.journal_path):
+                return
             journal = workspace.file()
             lost = {one["stream"] for one in journal.lost()}
         except HoldfastError:

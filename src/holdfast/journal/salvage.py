@@ -288,6 +288,8 @@ def _store(
 ) -> LostRecords:
     """Write one stream, with its old chain if that is whole, else with a new one."""
     number, name, version, head, fence, seen_at, closed_at, anchor, anchor_hash = stream
+    if not can_fold(name, None, []):
+        name = f"note:salvaged-{number}"  # no kind of stream: its name was changed
     bodies, clean = 0, []
     for row in records:
         try:
@@ -320,7 +322,8 @@ def _store(
     after = [_event(name, row) for row in records if row[3] > start]
     refused: list[Row] = []
     if not can_fold(name, state, after):
-        good = next(n for n in range(len(after), -1, -1) if can_fold(name, state, after[:n]))
+        counts = range(len(after), -1, -1)
+        good = next((count for count in counts if can_fold(name, state, after[:count])), 0)
         kept = len(records) - len(after) + good
         records, refused = records[:kept], records[kept:]
         version = records[-1][3] if records else start

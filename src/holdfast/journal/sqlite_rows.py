@@ -349,6 +349,8 @@ class translate_errors:
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         if isinstance(error, apsw.Error):
             raise in_our_words(error, self._doing, self._path) from error
+        if isinstance(error, UnicodeEncodeError):
+            return  # a word of the caller
         if isinstance(error, (TypeError, ValueError)):
             # A value that no version of ours writes: not UTF-8, not JSON, or of another type.
             raise unreadable(self._path, str(error)) from error
