@@ -19,7 +19,6 @@ from holdfast.journal.upkeep import SIDE_ROWS
 from holdfast.kernel import canonical_json
 from holdfast.kernel.digest import digest, new_id
 from holdfast.kernel.errors import HoldfastError
-from holdfast.kernel.state import has_everything
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,9 +58,15 @@ LONGEST_GAP = 200_000
 PAGE = 8192
 
 
-def salvage(damaged: str, target: str, can_fold: Callable[[str, Any, list[Any]], bool]) -> Salvaged:
+def salvage(
+    damaged: str,
+    target: str,
+    can_fold: Callable[[str, Any, list[Any]], bool],
+    has_everything: Callable[[list[Any]], bool],
+) -> Salvaged:
     """Write what can be read of the damaged journal to a new file. `can_fold` says whether the rules
-    of a stream can make a state of a snapshot and the records after it."""
+    of a stream can make a state of a snapshot and the records after it, `has_everything` whether the records
+    of a stream suffice without one."""
     source = _open_damaged(damaged) or _open_with_new_first_page(damaged, target)
     journal = SqliteJournal(target)
     done: Salvaged = {"records": 0, "streams": 0, "lost": [], "rows": 0, "aside": ""}
@@ -80,7 +85,7 @@ def salvage(damaged: str, target: str, can_fold: Callable[[str, Any, list[Any]],
         for number in sorted({*streams, *records}):
             stream = streams.get(number) or _unknown_stream(source, number)
             kept = sorted(records.get(number, []), key=lambda row: row[3])
-            lost = _store(connection, stream, kept, snapshots.get(number), can_fold)
+            lost = _store(connection, stream, kept, snapshots.get(number), can_fold, has_everything)
             done["streams"] += 1
             done["records"] += len(kept)
             if lost["records"] or lost["bodies"] or lost["has_new_chain"]:
@@ -285,6 +290,7 @@ def _store(
     records: list[Row],
     snapshot: Row | None,
     can_fold: Callable[[str, Any, list[Any]], bool],
+    has_everything: Callable[[list[Any]], bool],
 ) -> LostRecords:
     """Write one stream, with its old chain if that is whole, else with a new one."""
     number, name, version, head, fence, seen_at, closed_at, anchor, anchor_hash = stream

@@ -17,7 +17,7 @@ from holdfast.kernel.crash import reached
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.rules import Decision
-from holdfast.kernel.state import SALVAGED, fold
+from holdfast.kernel.state import SALVAGED, fold, has_everything
 from holdfast.kernel.text import plural
 from holdfast.maintenance.history import (
     find_decisions,
@@ -171,7 +171,7 @@ def salvage(workspace: Workspace, *, actor: str, now: int) -> Salvaged:
             done = _count_saved(complete)
         else:
             files.remove_leftovers(unfinished)
-            done = files.salvage(workspace.journal_path, unfinished, _can_fold)
+            done = files.salvage(workspace.journal_path, unfinished, _can_fold, has_everything)
             reached("salvaged")
             os.replace(unfinished, complete)
         done["aside"] = aside
