@@ -136,7 +136,7 @@ def test_a_stop_is_named(holdfast: Holdfast) -> None:
 
 
 def test_an_ignore_file_that_went_missing_is_written_again(holdfast: Holdfast) -> None:
-    holdfast("note", "one")
+    discover().prepare_tool_folder()
     Path(".holdfast/.gitignore").unlink()
     assert check(holdfast, "ignored")["status"] == "warning"
     check(holdfast, "ignored", "--fix")
@@ -145,13 +145,15 @@ def test_an_ignore_file_that_went_missing_is_written_again(holdfast: Holdfast) -
 
 def test_old_leftovers_are_found_and_removed(holdfast: Holdfast) -> None:
     holdfast("note", "one")
-    left = Path(".holdfast/views/0123456789abcdef.123")
-    left.write_text("staged, never committed")
-    assert check(holdfast, "leftovers")["status"] == "ok", "it may be somebody's work right now"
-    os.utime(left, (0, 0))
-    assert check(holdfast, "leftovers")["status"] == "warning"
-    assert check(holdfast, "leftovers", "--fix")["fixed"] == "1 removed"
-    assert not left.exists()
+    Path(discover().prepare_tool_folder("views"))
+    earlier = Path(".holdfast/views/0123456789abcdef.123")  # as earlier versions staged
+    for left in (earlier, Path(".notes/.default.md.holdfast.123")):
+        left.write_text("staged, never committed")
+        assert check(holdfast, "leftovers")["status"] == "ok", "it may be somebody's work right now"
+        os.utime(left, (0, 0))
+        assert check(holdfast, "leftovers")["status"] == "warning"
+        assert check(holdfast, "leftovers", "--fix")["fixed"] == "1 removed"
+        assert not left.exists()
 
 
 def test_who_holds_the_lock_is_named(holdfast: Holdfast) -> None:

@@ -18,7 +18,7 @@ from holdfast.fleet.rules.model import EPIC_README
 from holdfast.kernel import clock, outbox
 from holdfast.kernel.errors import HoldfastError, StoreAway
 from holdfast.kernel.redact import Redactor
-from holdfast.kernel.views.exchange import exchange
+from holdfast.kernel.tree_file import TreeFile, exchange
 from holdfast.kernel.workspace import discover
 from tests.kernel.views.scene import child_command, clean_environment
 
@@ -142,7 +142,7 @@ def test_a_lock_expires_when_its_time_is_over_and_not_before(epic: Epic) -> None
     now = clock.parse("2026-01-15T14:30:00Z")
     for expires_at, is_held in ((now, True), (now - 1000, False)):
         held_by("Secondary-B", expires_at)
-        lock = readme.EpicLock(str(LOCK), "me", "s", "o", now, 0.0)
+        lock = readme.EpicLock(epic.tree_file(str(LOCK)), "me", "s", "o", now, 0.0)
         if is_held:
             with pytest.raises(StoreAway), lock:
                 pass
@@ -204,7 +204,7 @@ def test_an_editor_that_opened_it_just_before_the_exchange_gets_it_back(
 ) -> None:
     editors: list[BinaryIO] = []
 
-    def opened_first(one: str, other: str) -> bool:
+    def opened_first(one: TreeFile, other: TreeFile) -> bool:
         if not editors:
             editors.append(README.open("ab"))
         return exchange(one, other)
@@ -224,7 +224,7 @@ def test_edits_between_our_look_and_the_exchange_are_kept_each_time(
 ) -> None:
     rounds = iter(range(5))
 
-    def raced(one: str, other: str) -> bool:
+    def raced(one: TreeFile, other: TreeFile) -> bool:
         number = next(rounds, None)
         if number is not None:
             with README.open("ab") as file:

@@ -446,14 +446,14 @@ def test_a_takeover_that_dies_is_whole_after_the_next_command(crashed: Scene) ->
 import os, signal, sys
 from holdfast.fleet import recovery
 from holdfast.kernel import views
-from holdfast.kernel.views import exchange, projection
+from holdfast.kernel.views import move, projection
 from tests.fleet.world import Scene
 from pathlib import Path
 
 scene = Scene(Path(sys.argv[1]))
 scene.now = int(sys.argv[2])
-module, name = {"move": (exchange, "place_new"), "place": (projection, "place_new")}[sys.argv[3]]
-setattr(module, name, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+module, name = {"move": (move, "place_new"), "place": (projection, "place_new")}[sys.argv[3]]
+setattr(module, name, lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL))
 recovery.takeover(scene.context(), {"agent": "Secondary-A", "by": "Secondary-C", "yes": True})
 """
     before = crashed.path().read_bytes()

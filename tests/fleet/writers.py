@@ -15,7 +15,7 @@ from pathlib import Path
 
 from holdfast.fleet.rules.model import stem_of
 from holdfast.kernel.clock import stamp
-from holdfast.kernel.views.exchange import exchange
+from holdfast.kernel.tree_file import TreeFile, exchange
 from tests.fleet.examples import NOW, put, saved, text_of
 
 PROJECT = Path(__file__).parents[2]
@@ -61,7 +61,7 @@ def exchanging(epic: Path, agent: str, over: threading.Event) -> None:
     while not over.wait(0.01):
         number += 1
         aside = put(epic, f".{agent}.aside", content(agent, number))
-        exchange(str(aside), str(target))
+        exchange(*(TreeFile(str(epic), str(one.relative_to(epic))) for one in (aside, target)))
 
 
 def in_place(epic: Path, agent: str, over: threading.Event) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from holdfast.kernel.workspace import discover
 from tests.cli.conftest import Holdfast
 from tests.privileges import modes_count
 
@@ -65,6 +66,7 @@ def test_a_read_only_work_tree_is_a_problem_and_records_are_kept(
     repository: Path, holdfast: Holdfast
 ) -> None:
     holdfast("note", "one")
+    discover(str(repository)).prepare_tool_folder()
     code, checks = check_read_only(repository / ".holdfast")
     assert (code, checks["writable"]["status"]) == (1, "ok")
     assert checks["exchange"]["status"] == "problem"

@@ -7,14 +7,13 @@ import json
 import os
 import re
 import shutil
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 import holdfast
+from holdfast.kernel.tree_file import TreeFile
 from holdfast.rfc.rules.model import BootstrapError
 from tests.rfc.world import (
     CHECKPOINT,
@@ -56,20 +55,18 @@ def everything() -> dict[str, str]:
 
 
 @pytest.fixture
-def opened() -> Iterator[list[str]]:
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files of the workspace that this process opens, in their order, each once."""
     found: list[str] = []
-    watching = [True]
+    really = TreeFile.open
 
-    def watch(event: str, words: tuple[object, ...]) -> None:
-        if watching and event == "open" and isinstance(words[0], str):
-            path = os.path.relpath(words[0])
-            if path.startswith((str(FOLDER), "references")) and path not in found:
-                found.append(path)
+    def watch(file: TreeFile) -> int:
+        if file.path.startswith((str(FOLDER), "references")) and file.path not in found:
+            found.append(file.path)
+        return really(file)
 
-    sys.addaudithook(watch)
-    yield found
-    watching.clear()
+    monkeypatch.setattr(TreeFile, "open", watch)
+    return found
 
 
 @pytest.mark.clause("RFC-40", "RFC-45", "RFC-46", "RFC-49")
@@ -265,7 +262,6 @@ def test_nothing_is_written_where_nobody_ever_wrote(failed: Rfc, journal: str) -
     """As on another machine that has the files from git; a journal that was begun and never made is
     not made by a reader either."""
     shutil.rmtree(".git/holdfast")
-    shutil.rmtree(".holdfast")
     if journal == "begun":
         Path(".git/holdfast").mkdir()
         Path(".git/holdfast/journal.db").touch()

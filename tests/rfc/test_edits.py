@@ -257,7 +257,6 @@ def test_an_older_version_that_was_checked_out_is_what_holds(failed: Rfc) -> Non
 def found(failed: Rfc) -> Rfc:
     """The files of another machine, or of a tool without a journal."""
     shutil.rmtree(".git/holdfast")
-    shutil.rmtree(".holdfast")
     return failed
 
 

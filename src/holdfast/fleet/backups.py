@@ -23,7 +23,7 @@ from holdfast.fleet.rules.updates import add_backup
 from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import from_os_error
 from holdfast.kernel.plain_file import write_all
-from holdfast.kernel.views.files import Unreadable, read_file, target_of, text_of
+from holdfast.kernel.views.files import Unreadable, read_file, text_of
 from holdfast.kernel.workspace import worktrees
 
 TYPE_CHECKING = False
@@ -42,12 +42,11 @@ if TYPE_CHECKING:
 def write(epic: Epic, agent: str, content: bytes, now: int) -> str:
     """Write a backup under the first free name; FLEET-77, FLEET-78. If a crash leaves half of one, no
     restore takes it."""
-    folder = os.path.dirname(target_of(epic.workspace, epic.path(backup_path(agent, now))))
     copy = 1
     while True:
         name = backup_path(agent, now, copy)
         try:
-            descriptor = _create(os.path.join(folder, os.path.basename(name)))
+            descriptor = epic.tree_file(name).create(make_folders=True)
             try:
                 write_all(descriptor, content)
             finally:
@@ -57,22 +56,6 @@ def write(epic: Epic, agent: str, content: bytes, now: int) -> str:
             copy += 1
         except OSError as error:
             raise from_os_error(error, "the backup of the checkpoint") from error
-
-
-def _create(path: str) -> int:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    try:
-        return os.open(path, flags, 0o666)
-    except FileNotFoundError:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        return os.open(path, flags, 0o666)
-
-
-def _remove(path: str) -> None:
-    try:
-        os.unlink(path)
-    except OSError:
-        pass  # the next update tries again
 
 
 def renew(
@@ -91,7 +74,8 @@ def renew(
         prune(epic, state["agent"], known)
     else:
         for old in known[:-BACKUPS_KEPT]:
-            _remove(epic.file(f"{BACKUPS}/{old}"))
+            # Where it fails, the next update tries again.
+            epic.tree_file(f"{BACKUPS}/{old}").remove_if_any()
     return name
 
 
@@ -110,7 +94,7 @@ def prune(epic: Epic, agent: str, known: Sequence[str] = ()) -> None:
         if len(order) < len(own):
             order = listing(epic, agent, known)
         for name in order[BACKUPS_KEPT:]:
-            _remove(epic.file(name))
+            epic.tree_file(name).remove_if_any()
 
 
 def newest_valid(
@@ -141,7 +125,7 @@ def _read_all(epic: Epic, agent: str, known: Sequence[str] = ()) -> list[Backup]
     for file in _own_names(epic, agent):
         name = f"{BACKUPS}/{file}"
         try:
-            checkpoint = _parse(read_file(epic.file(name))[1])
+            checkpoint = _parse(read_file(epic.tree_file(name))[1])
         except FileNotFoundError:
             continue
         except (Unreadable, OSError):
@@ -174,7 +158,7 @@ def _own_names(epic: Epic, agent: str) -> list[str]:
     prefix = f"{stem_of(agent)}_"
     return [
         name
-        for name in _names(epic.file(BACKUPS))
+        for name in epic.tree_file(BACKUPS).names_if_any()
         if name.startswith(prefix) and is_backup(name, agent)
     ]
 
@@ -188,14 +172,14 @@ def _names(folder: str) -> list[str]:
 
 def find_archive(epic: Epic, agent: str, session: str) -> str:
     """The archive of a session whose checkpoint was renamed by hand; empty when there is none."""
-    if os.path.lexists(epic.file(checkpoint_path(agent))):
+    if epic.tree_file(checkpoint_path(agent)).status():
         return ""
-    for name in _names(epic.file(CHECKPOINTS)):
+    for name in epic.tree_file(CHECKPOINTS).names_if_any():
         kind = name.removeprefix(f"{stem_of(agent)}_")
         if kind.startswith(("crashed_", "aborted_")) and kind != name and is_archive(name):
             path = f"{CHECKPOINTS}/{name}"
             try:
-                saved = _parse(read_file(epic.file(path))[1])
+                saved = _parse(read_file(epic.tree_file(path))[1])
             except (OSError, Unreadable):
                 continue
             if saved is not None and saved.get("session_id") == session:

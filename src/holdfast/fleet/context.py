@@ -238,7 +238,7 @@ class FleetAgent:
         change: Change = {
             "kind": "edited",
             "path": self.epic.path(checkpoint_path(self.id)),
-            "file": "",
+            "file": None,
             "text": text_of(content),
             "reason": "",
             "kept": "",

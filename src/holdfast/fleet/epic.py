@@ -16,6 +16,7 @@ from holdfast.fleet.rules.model import stem_of
 from holdfast.kernel import config
 from holdfast.kernel.clock import MINUTE
 from holdfast.kernel.errors import NotFound
+from holdfast.kernel.views.files import file_at
 from holdfast.kernel.workspace import worktrees
 from holdfast.remote import server_time
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from holdfast.fleet.rules.model import AgentState, Machine
+    from holdfast.kernel.tree_file import TreeFile
     from holdfast.kernel.workspace import Workspace
 
 # Characters of a host's name that are shown.
@@ -58,6 +60,10 @@ class Epic:
     def file(self, name: str) -> str:
         """The path of an epic's file on disk."""
         return os.path.join(self.root, name)
+
+    def tree_file(self, name: str) -> TreeFile:
+        """Return an epic's file, to be read or written; refused where it is outside of the work tree."""
+        return file_at(self.workspace, self.path(name))
 
     def agent_stream(self, agent: str) -> str:
         return self.stream("agent", stem_of(agent))

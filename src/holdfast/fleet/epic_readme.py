@@ -7,8 +7,6 @@ compared with what had been read.
 
 from __future__ import annotations
 
-import os
-import stat
 import time
 
 from holdfast.fleet.epic import Epic
@@ -18,11 +16,11 @@ from holdfast.fleet.rules.model import EPIC_README, LOCK_EXPIRES, PRIMARY, READM
 from holdfast.kernel import canonical_json, clock, outbox
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError, StoreAway
-from holdfast.kernel.plain_file import write_synced
+from holdfast.kernel.tree_file import exchange, place_new
 from holdfast.kernel.views import edits, quarantine
-from holdfast.kernel.views.exchange import exchange, place_new
-from holdfast.kernel.views.files import Unreadable, identity_of, read_file, target_of
-from holdfast.kernel.views.projection import aside_of, stage, stem_of
+from holdfast.kernel.views.asides import Asides
+from holdfast.kernel.views.files import Unreadable, identity_of, read_file
+from holdfast.kernel.views.projection import stage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +29,7 @@ if TYPE_CHECKING:
 
     from holdfast.fleet.context import FleetContext
     from holdfast.journal.interface import Effect
+    from holdfast.kernel.tree_file import TreeFile
     from holdfast.kernel.workspace import Workspace
     from holdfast.kernel.writer import Writer
 
@@ -52,9 +51,9 @@ class EpicLock:
     """A context manager. The file names its holder for the other agents."""
 
     def __init__(
-        self, path: str, holder: str, session: str, operation: str, now: int, patience: float
+        self, file: TreeFile, holder: str, session: str, operation: str, now: int, patience: float
     ) -> None:
-        self._path = path
+        self._file = file
         self._now = now
         self._patience = patience
         fields = {
@@ -70,7 +69,6 @@ class EpicLock:
         self._identity = ""
 
     def __enter__(self) -> None:
-        os.makedirs(os.path.dirname(self._path), exist_ok=True)
         deadline = time.monotonic() + self._patience
         while not self._try():
             held = self._look()
@@ -85,13 +83,13 @@ class EpicLock:
 
     def _try(self) -> bool:
         """Whether it is ours now. The file is never seen without its content."""
-        unborn = f"{self._path}.{new_id()[:8]}"
-        write_synced(unborn, self._content, 0o644)
+        unborn = self._file.beside(f"{self._file.name}.{new_id()[:8]}")
+        unborn.write(self._content, 0o644, is_new=True)
         identity = identity_of(unborn) or ""
         try:
-            place_new(unborn, self._path)
+            place_new(unborn, self._file)
         except FileExistsError:
-            os.unlink(unborn)
+            unborn.remove()
             return False
         time.sleep(SETTLE_SECONDS)
         if self._read() != (identity, self._content):
@@ -118,26 +116,26 @@ class EpicLock:
 
     def _read(self) -> tuple[str, bytes] | None:
         try:
-            return read_file(self._path)
+            return read_file(self._file)
         except FileNotFoundError:
             return None
         except Unreadable:
-            return identity_of(self._path) or "", b""
+            return identity_of(self._file) or "", b""
 
     def _remove(self, identity: str) -> None:
         """Remove the lock that was read, and not another one that replaced it meanwhile."""
-        moved = f"{self._path}.{new_id()[:8]}"
+        moved = self._file.beside(f"{self._file.name}.{new_id()[:8]}")
         try:
-            os.rename(self._path, moved)
+            self._file.rename(moved)
         except FileNotFoundError:
             return
         if identity_of(moved) != identity:
             try:
-                place_new(moved, self._path)
+                place_new(moved, self._file)
             except FileExistsError:
-                os.unlink(moved)
+                moved.remove()
             return
-        os.unlink(moved)
+        moved.remove()
 
     def _refusal(self, held: dict[str, Any]) -> StoreAway:
         seconds = (clock.parse(held["expires_at"]) - self._now) // 1000
@@ -146,7 +144,7 @@ class EpicLock:
         return StoreAway(
             f"epic_readme is locked by {held.get('holder') or 'another process'}"
             f"{operation} since {since or 'an unknown time'}; the lock expires in {seconds} s.",
-            hint=f"Wait, or remove {self._path} when its holder is gone.",
+            hint=f"Wait, or remove {self._file} when its holder is gone.",
             kind="epic_locked",
         )
 
@@ -174,23 +172,23 @@ def edit(
     """Change the file; False when there is none. `change` is called again on what other programs wrote
     meanwhile, so it must be idempotent."""
     path = epic.path(README)
-    target = target_of(epic.workspace, path)
-    if identity_of(target) is None:
+    asides = Asides(epic.workspace, path)
+    if identity_of(asides.target) is None:
         return False
-    with EpicLock(epic.file(LOCK), holder, session, operation, now, patience):
-        return _Edit(epic, path, target, now).run(change)
+    with EpicLock(epic.tree_file(LOCK), holder, session, operation, now, patience):
+        return _Edit(epic, asides, now).run(change)
 
 
 class _Edit:
     """One edit, from reading the file until no unread edit is displaced."""
 
-    def __init__(self, epic: Epic, path: str, target: str, now: int) -> None:
+    def __init__(self, epic: Epic, asides: Asides, now: int) -> None:
         self.workspace = epic.workspace
-        self.target = target
-        self.stem = stem_of(epic.workspace, path, target)
+        self.asides = asides
+        self.target = asides.target
         self.now = now
         # Displaced files whose edits are not in the file yet.
-        self.owed: list[str] = []
+        self.owed: list[TreeFile] = []
 
     def run(self, change: Callable[[str], str]) -> bool:
         self._keep_leftovers()
@@ -208,7 +206,7 @@ class _Edit:
                 aside = self._stage(wanted)
                 placed = identity_of(aside)
                 if identity_of(self.target) != seen and (found := _read(self.target)):
-                    os.unlink(aside)  # another program was faster; nothing is displaced yet
+                    aside.remove()  # another program was faster; nothing is displaced yet
                     seen, theirs = found
                     base, wanted = theirs, change(self._both(base, wanted, theirs))
                     continue
@@ -255,7 +253,7 @@ class _Edit:
             time.sleep(0.001)
         return None
 
-    def _is_quiet(self, place: str) -> bool:
+    def _is_quiet(self, place: TreeFile) -> bool:
         """Whether, after a while, no program has the file open for writing."""
         deadline = time.monotonic() + (OWING_SECONDS if self.owed else 0.0)
         edits.wait_until_quiet(place)
@@ -265,33 +263,28 @@ class _Edit:
             edits.wait_until_quiet(place)
         return True
 
-    def _stage(self, text: str) -> str:
+    def _stage(self, text: str) -> TreeFile:
         """Write the new content to a file aside, with the mode of the file that it will replace."""
         content = text.encode("utf-8", "surrogateescape")
-        aside = aside_of(self.stem, stage(self.workspace, self.target, self.stem, content))
-        try:
-            os.chmod(aside, stat.S_IMODE(os.lstat(self.target).st_mode))
-        except FileNotFoundError:
-            pass
-        return aside
+        return self.asides.staged(stage(self.asides, content, identity_of(self.target)))
 
-    def _place_anew(self, aside: str) -> bool:
+    def _place_anew(self, aside: TreeFile) -> bool:
         """The file was deleted meanwhile. It stays deleted, unless an owed edit would be lost."""
         if self.owed:
             try:
                 place_new(aside, self.target)
             except FileExistsError:
-                os.unlink(aside)
+                aside.remove()
             return True
-        os.unlink(aside)
+        aside.remove()
         return False
 
-    def _swap_back(self, aside: str, placed: str | None, wanted: str) -> str:
+    def _swap_back(self, aside: TreeFile, placed: str | None, wanted: str) -> str:
         """Exchange the files back, because a program has the displaced file open and will write to it. The
         text wanted now, with what was written into our file meanwhile."""
         exchange(aside, self.target)
         if identity_of(aside) == placed:
-            os.unlink(aside)
+            aside.remove()
             return wanted
         self.owed.append(aside)
         found = _read(aside)
@@ -299,7 +292,7 @@ class _Edit:
 
     def _done(self) -> bool:
         for aside in self.owed:
-            os.unlink(aside)
+            aside.remove()
         self.owed = []
         return True
 
@@ -316,17 +309,13 @@ class _Edit:
 
     def _keep_leftovers(self) -> None:
         """Keep files that a killed process had displaced: their base is unknown, so they are not merged."""
-        folder, name = os.path.split(self.stem)
-        try:
-            left = [each for each in os.listdir(folder) if each.startswith(f"{name}.")]
-        except FileNotFoundError:
-            return
-        for each in left:
-            quarantine.keep(self.workspace, os.path.join(folder, each), self.now)
-            os.unlink(os.path.join(folder, each))
+        self.asides.take_over()
+        for left in self.asides.left():
+            quarantine.keep(self.workspace, left, self.now)
+            left.remove()
 
 
-def _read(place: str) -> tuple[str, str] | None:
+def _read(place: TreeFile) -> tuple[str, str] | None:
     """Identity and text of a file."""
     try:
         seen, content = read_file(place)

@@ -6,8 +6,6 @@ the unread messages, so what only the other functions need is imported in them.
 
 from __future__ import annotations
 
-import os
-
 from holdfast.estop.stop import refuse_stopped
 from holdfast.estop.stop import words as stop_text
 from holdfast.fleet.rules.model import (
@@ -116,7 +114,7 @@ def inbox(context: FleetContext, request: InboxRequest) -> InboxResult:
     found = read_inbox(epic, id)
     if not found and not keep_unread and id != PRIMARY:
         path = message_path(PRIMARY, id)
-        existed = os.path.lexists(epic.file(path))
+        existed = epic.tree_file(path).status() is not None
         outcomes.append(open_channel(context, epic, PRIMARY, id))
         is_made = all(view["status"] != "failed" for view in outcomes[0]["views"])
         if not existed and is_made and not outcomes[0]["queued"]:
@@ -204,7 +202,7 @@ def archive(context: FleetContext, epic: Epic, agent: str) -> list[tuple[str, st
         if not parse(text):
             continue
         channel, copy = channel_of(sender, agent), 1
-        while os.path.lexists(epic.file(archive_name(channel, context.now, copy))):
+        while epic.tree_file(archive_name(channel, context.now, copy)).status():
             copy += 1
         name = archive_name(channel, context.now, copy)
         outcome = _execute(context, epic, "archive", sender, agent, to=epic.path(name))
@@ -232,7 +230,7 @@ def _files(epic: Epic, agent: str) -> list[tuple[str, str, str]]:
     for name in inbox_files(epic, agent):
         path = f"{COMMS}/{name}"
         try:
-            content = read_file(epic.file(path))[1]
+            content = read_file(epic.tree_file(path))[1]
         except (FileNotFoundError, Unreadable):
             continue
         text = content.decode("utf-8", "replace").replace("\r\n", "\n")
@@ -249,10 +247,7 @@ def _sender(stem: str, text: str) -> str:
 def inbox_files(epic: Epic, agent: str) -> list[str]:
     """The names of the files in `agent_comms/` that others write to an agent."""
     ending = f"_to_{stem_of(check_agent(agent))}{_ENDING}"
-    try:
-        found = os.listdir(epic.file(COMMS))
-    except (FileNotFoundError, NotADirectoryError):
-        return []
+    found = epic.tree_file(COMMS).names_if_any()
     received = [name for name in found if name.endswith(ending)]
     return sorted(name for name in received if _is_stem(name.removesuffix(ending)))
 
@@ -266,7 +261,7 @@ def unread_count(epic: Epic, agent: str) -> int:
     count = 0
     for name in inbox_files(epic, agent):
         try:
-            count += read_file(epic.file(f"{COMMS}/{name}"))[1].count(_UNREAD)
+            count += read_file(epic.tree_file(f"{COMMS}/{name}"))[1].count(_UNREAD)
         except (FileNotFoundError, Unreadable):
             continue
     return count

@@ -20,7 +20,6 @@ from holdfast.git import snapshot
 from holdfast.kernel import clock, config
 from holdfast.kernel.errors import HoldfastError, NotFound, from_os_error
 from holdfast.kernel.plain_file import read_plain, write_synced
-from holdfast.kernel.views.files import target_of
 from holdfast.remote import server_time
 from holdfast.remote.identity import own_machine
 from holdfast.streams import open_writer
@@ -44,10 +43,9 @@ def write_archive(epic: Epic, saved: dict[str, Any], archive: str) -> str:
     """Archive the journal's copy of a checkpoint whose file is on another machine; the reason, if that
     failed."""
     try:
-        target = target_of(epic.workspace, epic.path(archive))
-        if not os.path.lexists(target):
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            write_synced(target, file.write(saved).encode())
+        target = epic.tree_file(archive)
+        if target.status() is None:
+            target.write(file.write(saved).encode(), 0o600, is_new=True)
     except (OSError, HoldfastError) as error:
         why = error.message if isinstance(error, HoldfastError) else error.strerror
         return f"{archive} was not written: {why}. It is in the journal."

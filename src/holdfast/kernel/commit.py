@@ -32,7 +32,7 @@ from holdfast.kernel.stream_write import (
     read_rows,
     row_of,
 )
-from holdfast.kernel.views import exchange
+from holdfast.kernel.views import move
 from holdfast.kernel.views.projection import put_view_in_place, stage_views, unstage
 from holdfast.kernel.views.reconcile import (
     absorb_unseen,
@@ -269,10 +269,7 @@ def remove_displaced(writer: Writer) -> None:
     """Remove the files that the views of this commit displaced. After the lock: a file system may let a
     removal wait for the sync of another writer. What a crash leaves, `gc` removes."""
     while writer.displaced:
-        try:
-            os.unlink(writer.displaced.pop())
-        except OSError:
-            continue
+        writer.displaced.pop().remove_if_any()
 
 
 # Load
@@ -400,7 +397,7 @@ def move_aside(write: StreamWrite, path: str, archive: str) -> None:
     sighting = write.sightings.get(path) or look_at(write, path, None)[0]
     if sighting.found is None:
         return
-    wish = exchange.wish(write.workspace, path, archive)
+    wish = move.wish(write.workspace, path, archive)
     write.effects += effects_of(write, f"{write.id}/{path}", [wish])
     sighting.found, sighting.digest = None, ""
     write.new_rows.append(row_of(write, sighting, None, version=write.version, digest=""))
@@ -498,7 +495,7 @@ def project_one(write: StreamWrite, receipt: Receipt | None) -> Outcome:
         unstage([write])
     else:
         if write.effects:
-            exchange.finish(write.workspace, write.stream)
+            move.finish(write.workspace, write.stream)
         put_views_in_place(write)
         if outcome["records"] and write.version <= outcome["version"]:
             remember(write, outcome["records"][-1])

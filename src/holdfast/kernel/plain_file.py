@@ -17,22 +17,27 @@ def read_plain(path: str, largest: int = LARGEST, *, follow: bool = True) -> byt
     """The content of a regular file of at most `largest` bytes. `follow` goes through links."""
     descriptor, size = _opened(path, follow=follow)
     try:
-        if size > largest:
-            raise OSError(errno.EFBIG, _too_large(largest), path)
-        chunks, left = [], largest + 1
-        # One byte more than there is: the usual file is read at once.
-        wanted = size + 1 if size else 1 << 16
-        while left > 0 and (chunk := os.read(descriptor, min(left, wanted))):
-            chunks.append(chunk)
-            left -= len(chunk)
-            if len(chunk) == size:
-                break
-            wanted = 1 << 20
-        if left <= 0:  # it grew while we read
-            raise OSError(errno.EFBIG, _too_large(largest), path)
-        return b"".join(chunks)
+        return read_descriptor(descriptor, size, largest, path)
     finally:
         os.close(descriptor)
+
+
+def read_descriptor(descriptor: int, size: int, largest: int, path: str) -> bytes:
+    """Return the content of an open file that has `size` bytes now, and at most `largest` in the end."""
+    if size > largest:
+        raise OSError(errno.EFBIG, _too_large(largest), path)
+    chunks, left = [], largest + 1
+    # One byte more than there is: the usual file is read at once.
+    wanted = size + 1 if size else 1 << 16
+    while left > 0 and (chunk := os.read(descriptor, min(left, wanted))):
+        chunks.append(chunk)
+        left -= len(chunk)
+        if len(chunk) == size:
+            break
+        wanted = 1 << 20
+    if left <= 0:  # it grew while we read
+        raise OSError(errno.EFBIG, _too_large(largest), path)
+    return b"".join(chunks)
 
 
 def open_plain(path: str, *, follow: bool = False) -> int:
@@ -75,6 +80,8 @@ def is_nested_deeper(text: str, deepest: int) -> bool:
 
 # There is no room for data: a file can still be made, with nothing in it.
 FULL = (errno.ENOSPC, errno.EDQUOT)
+# Never what stands there already, which may be a link.
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def write_all(descriptor: int, content: bytes) -> None:
@@ -86,9 +93,8 @@ def write_all(descriptor: int, content: bytes) -> None:
 
 def write_synced(path: str, content: bytes, mode: int = 0o600) -> None:
     """A whole, synced file under its name, or none: written aside and renamed. Private by default."""
-    unfinished = f"{path}.{os.getpid()}.unfinished"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
-    descriptor = os.open(unfinished, flags, 0o600)
+    unfinished = f"{path}.{os.urandom(8).hex()}.unfinished"
+    descriptor = os.open(unfinished, _CREATE, 0o600)
     try:
         if mode != 0o600:
             os.fchmod(descriptor, mode)
@@ -104,10 +110,13 @@ def write_synced(path: str, content: bytes, mode: int = 0o600) -> None:
 
 def write_aside(path: str, content: bytes) -> None:
     """A whole file under its name, or the one before it: not synced, for what a power cut may take."""
-    unfinished = f"{path}.{os.getpid()}~"
-    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    unfinished = f"{path}.{os.urandom(8).hex()}~"
+    descriptor = os.open(unfinished, _CREATE, 0o600)
     try:
         write_all(descriptor, content)
+        os.rename(unfinished, path)
+    except BaseException:
+        os.unlink(unfinished)
+        raise
     finally:
         os.close(descriptor)
-    os.rename(unfinished, path)

@@ -6,7 +6,7 @@ from holdfast.journal.interface import ATTESTED
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.digest import id_of, record_id
 from holdfast.kernel.state import attest, fold, is_attestation_due, is_proven, load_folded
-from holdfast.kernel.views import exchange
+from holdfast.kernel.views import move
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def load(write: StreamWrite) -> None:
 
 def load_rows(write: StreamWrite) -> None:
     """What the journal knows of the stream's files in this worktree."""
-    exchange.finish(write.workspace, write.stream)
+    move.finish(write.workspace, write.stream)
     write.rows, write.knows_rows = read_rows(write), False
 
 

@@ -193,8 +193,8 @@ class Workspace:
         from holdfast.kernel.crash import reached
         from holdfast.kernel.filesystem import refuse_unsafe
         from holdfast.kernel.lock import PATIENCE_SECONDS, wait_for_lock
+        from holdfast.kernel.rename import place_new
         from holdfast.kernel.trust import number_new_journal
-        from holdfast.kernel.views.exchange import place_new
 
         path, unfinished = self.journal_path, f"{self.journal_path}.unfinished"
         os.makedirs(self.home, 0o700, exist_ok=True)
@@ -271,21 +271,18 @@ class Workspace:
         """`.holdfast/` (or a folder in it), there and ignored by git. A folder in it is made last: where
         one is, the rest is there too."""
         self.refuse_links(name)
-        folder = os.path.join(self.tool_folder, name) if name else self.tool_folder
-        if not os.path.isdir(folder):
-            os.makedirs(self.tool_folder, 0o700, exist_ok=True)
-        ignore = os.path.join(self.tool_folder, ".gitignore")
-        try:
-            # Empty is what a crash between making and writing it leaves.
-            is_ignored = os.path.getsize(ignore) > 0
-        except FileNotFoundError:
-            is_ignored = False
-        if not is_ignored:
-            with open(ignore, "w", encoding="ascii") as file:
-                file.write("*\n")
+        from holdfast.kernel.tree_file import TreeFile
+
+        folder = TreeFile(self.root, f"{TOOL_FOLDER}/{name}" if name else TOOL_FOLDER)
+        ignore = TreeFile(self.root, f"{TOOL_FOLDER}/.gitignore")
+        found = ignore.status()
+        # Empty is what a crash between making and writing it left.
+        if found is None or (found.st_size == 0 and ignore.is_file()):
+            TreeFile(self.root, TOOL_FOLDER).make_folder(0o700)
+            ignore.write(b"*\n")
         if name:
-            os.makedirs(folder, 0o700, exist_ok=True)
-        return folder
+            folder.make_folder(0o700)
+        return str(folder)
 
     def list_in_tree(self, name: str) -> list[str]:
         """Return the files of a folder in `.holdfast/`: those that did not come with the repository. Nothing is

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from holdfast.kernel.commit import Outcome
     from holdfast.kernel.redact import Redactor
     from holdfast.kernel.rules import Rules
+    from holdfast.kernel.tree_file import TreeFile
     from holdfast.kernel.workspace import Workspace
 
 
@@ -49,7 +50,7 @@ class Writer:
         self.locked_at = 0
         self.locked_by = 0
         # Files that its views displaced, to be removed after the lock is given back.
-        self.displaced: list[str] = []
+        self.displaced: list[TreeFile] = []
 
     def execute(
         self,

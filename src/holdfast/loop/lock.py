@@ -17,7 +17,7 @@ from typing import TypedDict
 from holdfast.kernel import canonical_json
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import StoreAway, from_os_error
-from holdfast.kernel.views.exchange import place_new
+from holdfast.kernel.rename import place_new
 from holdfast.processes.identity import lives, own
 
 

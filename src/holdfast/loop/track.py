@@ -219,7 +219,7 @@ class Track:
         change: Change = {
             "kind": "edited",
             "path": path,
-            "file": "",
+            "file": None,
             "text": text,
             "reason": "",
             "kept": "",

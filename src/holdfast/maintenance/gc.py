@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from itertools import takewhile
 from typing import TYPE_CHECKING, TypedDict
 
@@ -13,6 +12,7 @@ from holdfast.kernel import clock, config
 from holdfast.kernel.commit import ATTEST, Order, commit
 from holdfast.kernel.state import is_proven, load
 from holdfast.kernel.views import quarantine
+from holdfast.kernel.views.asides import EDITED, SEEN, is_ours, list_asides, remove_empty_folders
 from holdfast.loop import history as loop_history
 from holdfast.maintenance.history import REFUSALS, STREAMS, require_person
 from holdfast.streams import open_writer, rules_of
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from holdfast.journal.interface import Head, Journal
+    from holdfast.kernel.tree_file import TreeFile
     from holdfast.kernel.workspace import Workspace
 
 
@@ -125,29 +126,23 @@ def _would_free(journal: Journal, before: str, keep: int, spared: tuple[str, ...
     }
 
 
-def list_leftovers(workspace: Workspace, now: int) -> list[str]:
-    """Files of interrupted writes: no view knows them, and they are older than a day."""
-    folder = os.path.join(workspace.tool_folder, "views")
-    known = {
-        (row["placed"] or "").split(":")[2]
-        for row in workspace.journal.views(worktree=workspace.root)
-        if row["placed"]
-    }
-    try:
-        names = os.listdir(folder)
-    except FileNotFoundError:
-        return []
+def list_leftovers(workspace: Workspace, now: int) -> list[TreeFile]:
+    """Return files of interrupted writes: no view knows them, and they are older than a day."""
+    known = {row["placed"].split(":")[2] for row in workspace.journal.views() if row["placed"]}
     found = []
-    for name in names:
-        path = os.path.join(folder, name)
-        is_old = os.lstat(path).st_mtime * 1000 < now - LEFTOVER_AGE
-        if is_old and not name.endswith(".edited") and name.rpartition(".")[2] not in known:
-            found.append(path)
+    for file in list_asides(workspace, workspace.root):
+        ending = file.name.rpartition(".")[2]
+        if ending in (EDITED, SEEN) or ending in known:
+            continue
+        status = file.status()
+        if status and status.st_mtime * 1000 < now - LEFTOVER_AGE and is_ours(file):
+            found.append(file)
     return found
 
 
 def _remove_leftovers(workspace: Workspace, now: int) -> int:
     old = list_leftovers(workspace, now)
-    for path in old:
-        os.unlink(path)
+    for file in old:
+        file.remove_if_any()
+    remove_empty_folders(workspace)
     return len(old)

@@ -32,6 +32,8 @@ from holdfast.kernel.errors import Conflict, Usage
 from holdfast.kernel.plain_file import open_plain, read_plain, write_synced
 from holdfast.kernel.rules import Decision
 from holdfast.kernel.state import PURGED, fold, load
+from holdfast.kernel.views.asides import DISPLACED, list_asides
+from holdfast.kernel.views.asides import MARK as MARK_ASIDE
 from holdfast.kernel.views.files import target_of
 from holdfast.kernel.workspace import TOOL_FOLDER, user_folder, worktrees
 from holdfast.loop import history as loop_history
@@ -449,6 +451,11 @@ def _our_files(workspace: Workspace) -> Iterator[str]:
         folders += [tree.private, tree.tool_folder]
         folders += [top for top, names, _ in _walk(root) if os.path.basename(top) == ARCHIVES]
     seen = set()
+    for root in worktrees(workspace):
+        for file in list_asides(workspace, root):
+            if file.root == root and file.is_file():
+                seen.add(str(file))
+                yield str(file)
     views = {os.path.join(row["worktree"], row["path"]) for row in workspace.journal.views()}
     for folder in folders:
         for top, _, names in _walk(folder):
@@ -513,7 +520,9 @@ def _is_copy(workspace: Workspace, path: str) -> bool:
         return True
     tool_folder, last = os.path.split(folder)
     is_aside = os.path.basename(tool_folder) == TOOL_FOLDER and last in ("views", "inbox")
-    return is_aside or folder == workspace.quarantine
+    is_aside = is_aside or MARK_ASIDE in name
+    is_displaced = os.path.dirname(folder) == os.path.join(workspace.home, DISPLACED)
+    return is_aside or is_displaced or folder == workspace.quarantine
 
 
 def _what_is_left(workspace: Workspace, text: str) -> list[Left]:

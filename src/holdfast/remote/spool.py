@@ -12,7 +12,7 @@ from holdfast.journal.sqlite_rows import ENDED_BY, store_snapshot, store_views, 
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError
-from holdfast.kernel.views.exchange import MOVE
+from holdfast.kernel.views.move import MOVE
 from holdfast.streams import LIVES, MIRRORED
 
 TYPE_CHECKING = False

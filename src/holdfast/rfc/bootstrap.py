@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.kernel import canonical_json, config
-from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.errors import HoldfastError, NotAllowed
+from holdfast.kernel.tree_file import TreeFile
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
 from holdfast.rfc.reader import Reader
 from holdfast.rfc.rules import state_file
@@ -306,10 +307,11 @@ def _read_reference(root: str, path: str) -> Reference:
     if not real.startswith(root + os.sep):
         return {"path": path, "text": None, "why": "outside of the workspace, not read"}
     try:
-        return {"path": path, "text": text_of(read_file(real)[1]), "why": ""}
+        file = TreeFile(root, real[len(root) + 1 :])
+        return {"path": path, "text": text_of(read_file(file)[1]), "why": ""}
     except FileNotFoundError:
         return {"path": path, "text": None, "why": "not here"}
-    except (OSError, Unreadable) as problem:
+    except (OSError, Unreadable, NotAllowed) as problem:
         return {"path": path, "text": None, "why": f"cannot be read: {problem}"}
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, TypedDict
 
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError, NotAllowed, from_os_error
-from holdfast.kernel.views.files import Unreadable, target_of
+from holdfast.kernel.views.files import Unreadable, file_at
 from holdfast.rfc.reader import Reader, RfcContext
 from holdfast.rfc.rules import state_file
 from holdfast.rfc.rules.model import (
@@ -96,7 +95,7 @@ def _exists(context: RfcContext, id: str) -> bool:
     with Reader(context.workspace) as reader:
         known = reader.stored(id)[1] > 0
     path = path_of(id, STATE_FILE)
-    if not known and os.path.lexists(target_of(context.workspace, path)):
+    if not known and file_at(context.workspace, path).status():
         raise HoldfastError(
             f"{path} exists already.",
             hint=f"It is taken over as it is by the first `holdfast rfc write` for {id}.",
@@ -117,13 +116,10 @@ def _make_files(context: RfcContext, id: str, title: str, strictness: str) -> li
     kept = []
     try:
         for folder in (".debug", ".reviews"):
-            target = target_of(context.workspace, path_of(id, folder))
-            os.makedirs(target, exist_ok=True)
+            file_at(context.workspace, path_of(id, folder)).make_folder()
         for name, content in ((RFC_FILE, text), (EVIDENCE_FILE, EVIDENCE)):
-            target = target_of(context.workspace, path_of(id, name))
             try:
-                with open(target, "x", encoding="utf-8") as file:
-                    file.write(content)
+                file_at(context.workspace, path_of(id, name)).write(content.encode(), is_new=True)
             except FileExistsError:
                 kept.append(name)
     except (FileExistsError, NotADirectoryError) as error:

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Literal, TypedDict
 
 from holdfast.kernel.errors import NotFound, from_os_error
-from holdfast.kernel.views.files import Unreadable, read_file, target_of, text_of
+from holdfast.kernel.views.files import Unreadable, file_at, read_file, text_of
 from holdfast.rfc.reader import Reader
 from holdfast.rfc.rules import state_file
 from holdfast.rfc.rules.budget import findings
@@ -26,6 +26,7 @@ from holdfast.rfc.rules.model import (
 )
 
 if TYPE_CHECKING:
+    from holdfast.kernel.tree_file import TreeFile
     from holdfast.kernel.workspace import Workspace
 
 Severity = Literal["error", "warning"]
@@ -65,8 +66,8 @@ def lint(workspace: Workspace, target: str = "", *, lenient: bool = False) -> li
     with Reader(workspace) as reader:
         id = reader.find(target)
     path, state_path = path_of(id, CHECKPOINT_FILE), path_of(id, STATE_FILE)
-    text, found = _read(target_of(workspace, path), path)
-    state, in_state = _read(target_of(workspace, state_path), state_path)
+    text, found = _read(file_at(workspace, path), path)
+    state, in_state = _read(file_at(workspace, state_path), state_path)
     version = 0
     if text is not None:
         version = Parsed(text).version
@@ -80,7 +81,7 @@ def lint(workspace: Workspace, target: str = "", *, lenient: bool = False) -> li
     return [*found, *in_state]
 
 
-def _read(place: str, path: str) -> tuple[str | None, _Remarks]:
+def _read(place: TreeFile | str, path: str) -> tuple[str | None, _Remarks]:
     found = _Remarks(path)
     try:
         return text_of(read_file(place)[1]), found

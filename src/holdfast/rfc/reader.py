@@ -5,23 +5,22 @@ A session's start hook loads this module: it imports nothing heavy.
 
 from __future__ import annotations
 
-import os
-
 from holdfast.journal.sqlite import SqliteJournal
 from holdfast.kernel import canonical_json
 from holdfast.kernel.digest import digest
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.rules import Unparsable
 from holdfast.kernel.state import load
+from holdfast.kernel.tree_file import TreeFile
+from holdfast.kernel.views.asides import Asides
 from holdfast.kernel.views.files import (
     Unreadable,
     content_digest,
+    file_at,
     identity_of,
     read_file,
-    target_of,
     text_of,
 )
-from holdfast.kernel.views.projection import aside_of, stem_of
 from holdfast.rfc.rules import rfc as rules
 from holdfast.rfc.rules.document import HASH_LENGTH
 from holdfast.rfc.rules.model import (
@@ -95,15 +94,15 @@ class Reader:
             heads = self.journal.heads("rfc:")
             found = {head["stream"].partition(":")[2] for head in heads}
             found -= {id for id in found if self.is_gone(id)}
-        folder = os.path.join(self.workspace.root, FOLDER)
-        for name in os.listdir(folder) if os.path.isdir(folder) else []:
-            if os.path.isfile(os.path.join(folder, name, STATE_FILE)) and _is_id(name):
+        folder = TreeFile(self.workspace.root, FOLDER)
+        for name in folder.names_if_any():
+            if _is_id(name) and folder.below(f"{name}/{STATE_FILE}").is_file():
                 found.add(name)
         return sorted(found)
 
     def is_gone(self, id: str) -> bool:
         """Whether a person deleted the folder of an RFC that had its files in this worktree."""
-        if os.path.lexists(os.path.join(self.workspace.root, path_of(id, ""))):
+        if TreeFile(self.workspace.root, path_of(id, "").rstrip("/")).status():
             return False
         row = self._row(path_of(id, STATE_FILE))
         return row is not None and (row["placed"] is not None or row["removed"])
@@ -168,26 +167,25 @@ class Reader:
             text = rules.render(self.stored(id)[0]).get(path)
             if text is not None:
                 return text
-        return text_of(read_file(target_of(self.workspace, path))[1])
+        return text_of(read_file(file_at(self.workspace, path))[1])
 
     def is_pending(self, id: str, name: str) -> bool:
         """Whether a file was recorded and staged, but not put in place before a crash."""
         path = path_of(id, name)
-        target = target_of(self.workspace, path)
+        asides = Asides(self.workspace, path)
         row = self._row(path)
         if row is None or row["placed"] is None or row["removed"]:
             return False
-        if identity_of(target) != row["found"]:
+        if identity_of(asides.target) != row["found"]:
             return False
-        aside = aside_of(stem_of(self.workspace, path, target), row["placed"])
-        return identity_of(aside) == row["placed"]
+        return identity_of(asides.staged(row["placed"])) == row["placed"]
 
     def is_unchanged(self, path: str) -> bool:
         """Whether a file is as Holdfast wrote it. Then the journal knows its content."""
         row = self._row(path)
         if row is None or row["placed"] is None:
             return False
-        return identity_of(target_of(self.workspace, path)) == row["placed"]
+        return identity_of(file_at(self.workspace, path)) == row["placed"]
 
     def _row(self, path: str) -> ViewRow | None:
         if self.journal is None:
@@ -197,7 +195,7 @@ class Reader:
 
     def file(self, id: str, name: str) -> bytes:
         """The content of a file that belongs to the author."""
-        return read_file(target_of(self.workspace, path_of(id, name)))[1]
+        return read_file(file_at(self.workspace, path_of(id, name)))[1]
 
     def artifacts(self, id: str) -> tuple[Artifacts, list[str]]:
         """The current rfc.md and evidence.json, and which of them cannot be read."""

@@ -10,8 +10,9 @@ import os
 
 from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import HoldfastError, NotAllowed, Usage, from_os_error
-from holdfast.kernel.plain_file import is_nested_deeper, read_plain
+from holdfast.kernel.plain_file import is_nested_deeper
 from holdfast.kernel.rules import Unparsable
+from holdfast.kernel.tree_file import TreeFile
 from holdfast.kernel.views.files import Unreadable, identity_of, read_file, text_of
 from holdfast.session.rules import progress
 from holdfast.session.rules.model import PROGRESS_FILE, STATE_FILE, UNKNOWN_ISSUE, is_issue_name
@@ -54,7 +55,7 @@ def folder_of(workspace: Workspace) -> str:
 
 def read_progress(workspace: Workspace) -> Progress:
     """What `.ccc-progress.md` says; OSError, Unreadable or Unparsable where it says nothing."""
-    _, content = read_file(os.path.join(workspace.root, folder_of(workspace), PROGRESS_FILE))
+    _, content = read_file(_file(workspace, PROGRESS_FILE))
     return progress.parse(text_of(content))
 
 
@@ -71,9 +72,8 @@ def broken_progress(workspace: Workspace) -> str:
 
 def read_state(workspace: Workspace) -> dict[str, Any]:
     """What `.ccc-state.json` says; nothing when it is missing; HoldfastError when it is damaged."""
-    path = _path(workspace)
     try:
-        _, content = read_file(path)
+        _, content = read_file(_file(workspace, STATE_FILE))
     except FileNotFoundError:
         return {}
     except Unreadable as problem:
@@ -105,11 +105,10 @@ def read_preferences(workspace: Workspace) -> Preferences:
 
     YAML is loaded only when there is such a file: hooks read this too.
     """
-    path = os.path.join(workspace.root, folder_of(workspace), PREFERENCES_FILE)
     found: Preferences = {"max_task_iterations": 5, "default_mode": ""}
     try:
-        content = read_plain(path, LARGEST_PREFERENCES)
-    except OSError:
+        content = _file(workspace, PREFERENCES_FILE).read(LARGEST_PREFERENCES)
+    except (OSError, NotAllowed):
         return found
     import yaml
 
@@ -141,28 +140,30 @@ def store_comment(workspace: Workspace, comment: str, issue: str) -> None:
 
     The same exchange as for a view: a write of the engine's in between is seen and tried again.
     """
-    path = _path(workspace)
+    from holdfast.kernel.views.asides import Asides
     from holdfast.kernel.views.edits import put_away
-    from holdfast.kernel.views.projection import put_in_place, stage, stem_of
+    from holdfast.kernel.views.projection import put_in_place, stage
 
-    stem = stem_of(workspace, STATE_FILE, path)
+    asides = Asides(workspace, _path(workspace, STATE_FILE))
     try:
         for _ in range(TRIES):
-            found, state = identity_of(path), {}
+            found, state = identity_of(asides.target), {}
             if found is not None:
-                found, content = read_file(path)
+                found, content = read_file(asides.target)
                 state = _parse(content)
             if state.get(COMMENT) == comment and state.get(COMMENT_ISSUE) == issue:
                 return
             stored = {**state, COMMENT: comment, COMMENT_ISSUE: issue}
-            placed = stage(workspace, path, stem, _serialize(stored))
-            if put_in_place(path, stem, placed, found, 0) == "placed":
-                gone: list[str] = []
-                put_away(stem, f"{stem}.{placed.split(':')[2]}", found, 0, gone)
+            placed = stage(asides, _serialize(stored))
+            if put_in_place(asides, placed, found, 0) == "placed":
+                gone: list[TreeFile] = []
+                put_away(asides, asides.displaced(placed), found, 0, gone)
                 for displaced in gone:
-                    os.unlink(displaced)
+                    displaced.remove()
                 return
-            _bring_back(path, stem)
+            # The engine wrote in between: its file goes back into place, and we begin anew.
+            for file, _ in asides.edits():
+                file.rename(asides.target)
         raise HoldfastError(f"{STATE_FILE} is being written all the time.", kind="busy_file")
     except Unreadable as problem:
         raise _make_damaged_error(str(problem)) from None
@@ -170,16 +171,13 @@ def store_comment(workspace: Workspace, comment: str, issue: str) -> None:
         raise from_os_error(error, f"writing {STATE_FILE}") from error
 
 
-def _bring_back(path: str, stem: str) -> None:
-    """The engine wrote in between: its file goes back into place, and we begin anew."""
-    from holdfast.kernel.views import edits
-
-    for file, _ in edits.waiting(stem):
-        os.rename(file, path)
+def _path(workspace: Workspace, name: str) -> str:
+    """The path of a file of the protocol, seen from the worktree's top."""
+    return os.path.join(folder_of(workspace), name)
 
 
-def _path(workspace: Workspace) -> str:
-    return os.path.join(workspace.root, folder_of(workspace), STATE_FILE)
+def _file(workspace: Workspace, name: str) -> TreeFile:
+    return TreeFile(workspace.root, _path(workspace, name))
 
 
 def _parse(content: bytes) -> dict[str, Any]:

@@ -24,6 +24,7 @@ def shared_scene() -> Iterator[Scene]:
     scene = Scene(new_repository(folder / "project"))
     scene.note("first")
     scene.note("second")
+    scene.workspace.prepare_tool_folder()
     scene.close()
     give_to_nobody(folder)
     yield scene

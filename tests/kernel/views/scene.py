@@ -141,6 +141,11 @@ class Scene:
     def bodies(self) -> str:
         return "\n".join(canonical_json.dumps(record["body"]) for record in self.records())
 
+    def asides(self) -> list[Path]:
+        """The other files of the view: staged beside it, or displaced and kept in the journal's home."""
+        beside = self.view.parent.glob(f".{self.view.name}.holdfast.*")
+        return sorted([*beside, *Path(self.workspace.home).glob("displaced/*/*")])
+
     def quarantined(self) -> list[Path]:
         return sorted(Path(self.workspace.quarantine).glob("*"))
 

@@ -31,7 +31,7 @@ note("waited")
 
 
 def asides(scene: Scene) -> set[str]:
-    return {path.name for path in (scene.tools / "views").iterdir()}
+    return {path.name.rpartition(".")[2] for path in scene.asides()}
 
 
 def wait_until_staged(scene: Scene, before: set[str]) -> None:

@@ -10,8 +10,8 @@ import pytest
 from holdfast.kernel import clock
 from holdfast.kernel.commit import Order, commit
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.tree_file import TreeFile, exchange, place_new
 from holdfast.kernel.views import files, projection
-from holdfast.kernel.views.exchange import exchange, place_new
 from tests.kernel.views.scene import VIEW, Scene
 
 
@@ -219,7 +219,7 @@ def test_an_editor_that_writes_while_the_next_capture_is_on_its_way_is_heard(
         editor.read()
         scene.note("two")
 
-        def write_first(aside: str, target: str) -> bool:
+        def write_first(aside: TreeFile, target: TreeFile) -> bool:
             if not editor.closed:
                 editor.write("- written late\n")
                 editor.close()
@@ -237,8 +237,8 @@ def test_an_edit_between_look_and_exchange_is_kept(
     scene.note("one")
     edits = iter(["- while it wrote\n"])
 
-    def edit_first(aside: str, target: str) -> bool:
-        with open(target, "a", encoding="utf-8") as file:
+    def edit_first(aside: TreeFile, target: TreeFile) -> bool:
+        with open(str(target), "a", encoding="utf-8") as file:
             file.write(next(edits, ""))
         return exchange(aside, target)
 
@@ -254,8 +254,8 @@ def test_a_file_created_between_look_and_first_projection_is_kept(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
 
-    def create_first(aside: str, target: str) -> None:
-        with open(target, "w", encoding="utf-8") as file:
+    def create_first(aside: TreeFile, target: TreeFile) -> None:
+        with open(str(target), "w", encoding="utf-8") as file:
             file.write("# Notes: default\n\n- I was first\n")
         place_new(aside, target)
 
@@ -271,8 +271,8 @@ def test_a_file_deleted_between_look_and_exchange_stays_deleted(
 ) -> None:
     scene.note("one")
 
-    def delete_first(aside: str, target: str) -> bool:
-        os.unlink(target)
+    def delete_first(aside: TreeFile, target: TreeFile) -> bool:
+        os.unlink(str(target))
         return exchange(aside, target)
 
     with monkeypatch.context() as patch:
@@ -364,7 +364,7 @@ def test_an_editor_that_only_appends_takes_nothing_away(scene: Scene) -> None:
     assert scene.texts() == ["A", "B0", "B1", "C", "D0", "D1", "D2", "E"]
     assert scene.text().endswith("\n\nline\n- more 0\n- more 1\n- more 2\n"), "nothing is doubled"
     assert scene.text() == scene.rendered()
-    assert [file.name for file in (scene.tools / "views").glob("*.edited*")] == []
+    assert [file.name for file in scene.asides() if ".edited" in file.name] == []
 
 
 def test_an_entry_that_is_appended_to_an_older_file_is_taken_in_once(scene: Scene) -> None:

@@ -75,6 +75,7 @@ def test_a_note_that_cannot_be_written_waits_in_the_inbox(shared_scene: Scene) -
 def test_what_waits_is_synced_before_it_is_said(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    scene.workspace.prepare_tool_folder("inbox")
     happened: list[str] = []
     real = {name: getattr(inbox.os, name) for name in ("fsync", "rename")}  # type: ignore[attr-defined]
 

@@ -48,11 +48,11 @@ def test_a_replaced_view_keeps_its_mode(scene: Scene) -> None:
 
 def test_a_repeated_id_writes_nothing_twice(scene: Scene) -> None:
     outcome = scene.note("one")
-    aside = os.listdir(scene.tools / "views")
+    aside = scene.asides()
     again = scene.note("one", id=outcome["id"])
     assert again["duplicate"]
     assert scene.texts() == ["one"]
-    assert os.listdir(scene.tools / "views") == aside
+    assert scene.asides() == aside
     assert scene.text() == scene.rendered()
 
 
@@ -135,7 +135,7 @@ def test_a_crash_between_staging_and_commit_leaves_nothing_half_written(
     assert killed(scene.child(CRASH_BEFORE_COMMIT, "never committed"))
 
     assert (scene.text() if scene.view.exists() else None) == before
-    leftovers = [name for name in (scene.tools / "views").iterdir() if "never" in name.read_text()]
+    leftovers = [file for file in scene.asides() if "never" in file.read_text()]
     assert len(leftovers) == 1
     for text in ("two", "three"):
         scene.note(text)
@@ -215,6 +215,7 @@ def test_the_tool_folder_ignores_itself_also_after_a_crash_on_its_first_file(sce
     scene.tools.mkdir()
     (scene.tools / ".gitignore").touch()
     scene.note("one")
+    scene.workspace.prepare_tool_folder()
     assert scene.git("status", "--porcelain", "-uall") == "?? .notes/default.md\n"
 
 

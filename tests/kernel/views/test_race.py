@@ -12,8 +12,8 @@ import subprocess
 import pytest
 
 from holdfast.kernel import canonical_json
+from holdfast.kernel.tree_file import TreeFile, exchange
 from holdfast.kernel.views import projection
-from holdfast.kernel.views.exchange import exchange
 from tests.kernel.views.scene import Scene, child_command, clean_environment
 
 ROUNDS, MANY = 80, 200
@@ -116,15 +116,15 @@ def test_an_edit_between_our_look_and_the_replacement_is_kept_by_the_exchange_al
     scene.note("the first")
     token = "edited-in-between"
 
-    def replace(staged: str, view: str) -> bool:
-        with open(view) as file:
+    def replace(staged: TreeFile, view: TreeFile) -> bool:
+        with open(str(view)) as file:
             is_edited = token in file.read()
         if not is_edited:
-            with open(view, "a") as file:
+            with open(str(view), "a") as file:
                 file.write(f"- {token}\n")
         if way == "exchange":
             return exchange(staged, view)
-        os.rename(staged, view)
+        os.rename(str(staged), str(view))
         return False
 
     with monkeypatch.context() as patched:

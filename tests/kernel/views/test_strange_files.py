@@ -212,12 +212,20 @@ def test_a_closed_folder_fails_the_view_alone(shared_scene: Scene) -> None:
     assert scene.text() == scene.rendered()
 
 
-def test_a_read_only_tool_folder_fails_the_view_alone(shared_scene: Scene) -> None:
-    scene = shared_scene
-    (scene.tools / "views").chmod(0o555)
-    done = scene.child(STATUS, "third", "fourth", as_nobody=True)
-    assert done.stdout == "failed:Permission denied\n" * 2, done.stderr
-    assert scene.texts() == ["first", "second", "third", "fourth"]
+def test_a_home_that_takes_no_displaced_file_leaves_it_beside_the_view(scene: Scene) -> None:
+    """Such as a home on another file system; here a file is in the way."""
+    Path(scene.workspace.home).mkdir(parents=True, exist_ok=True)
+    (Path(scene.workspace.home) / "displaced").write_text("in the way\n")
+    scene.note("one")
+    with scene.view.open("a") as editor:
+        scene.note("two")
+        editor.write("- written late\n")
+    scene.note("three")
+    scene.note("four")
+    assert sorted(scene.texts()) == ["four", "one", "three", "two", "written late"]
+    assert scene.text() == scene.rendered()
+    (left,) = [name for name in os.listdir(scene.view.parent) if name != scene.view.name]
+    assert left.startswith(".default.md.holdfast.")
 
 
 # Names

@@ -8,6 +8,7 @@ import stat
 from holdfast.kernel.digest import digest
 from holdfast.kernel.errors import NotAllowed
 from holdfast.kernel.plain_file import open_plain
+from holdfast.kernel.tree_file import TreeFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,51 +18,41 @@ if TYPE_CHECKING:
 LARGEST_VIEW = 16 * 1024 * 1024
 # How often a file is read again that another process keeps writing to.
 READS = 20
-_NO_NAMES = frozenset(("", ".", ".."))
 
 
 class Unreadable(Exception):
     """Why a file at a view's place cannot be taken for a view."""
 
 
-def target_of(workspace: Workspace, path: str) -> str:
-    """The absolute place of a view; a name that leaves the workspace is refused."""
-    parts = path.split("/")
-    root = workspace.root
-    if not _NO_NAMES.isdisjoint(parts) or "\0" in path or _leads_outside(root, parts[:-1]):
+def file_at(workspace: Workspace, path: str) -> TreeFile:
+    """Return a file of the work tree; a path that leaves it, or leads into git's own folder, is refused."""
+    file = TreeFile(workspace.root, path)
+    if file.is_apart():
         raise NotAllowed(
-            f"{path!r} leaves the workspace {root}.",
+            f"{path!r} leaves the workspace {workspace.root}.",
             hint="A view's name is a relative path inside the workspace, not through a link.",
             kind="outside_workspace",
         )
-    return os.path.join(root, path)
+    return file
 
 
-def _leads_outside(root: str, folders: list[str]) -> bool:
-    """Whether a link among the folders below the root leads out of it. The root itself is no link."""
-    place = root
-    for folder in folders:
-        place = f"{place}/{folder}"
-        try:
-            mode = os.lstat(place).st_mode
-        except (OSError, ValueError):
-            return False  # nothing is there, nor below it
-        if stat.S_ISLNK(mode):
-            inside = os.path.realpath(os.path.join(root, *folders))
-            return not (inside == root or inside.startswith(root + os.sep))
-    return False
+def target_of(workspace: Workspace, path: str) -> str:
+    """Return the absolute path of a view, for those who only name it."""
+    return str(file_at(workspace, path))
 
 
-def identity_of(place: str) -> str | None:
+def identity_of(place: TreeFile | str) -> str | None:
     """Device, inode, time and size of what stands at a place; None when nothing does.
 
     Good enough to tell our file from any other because `stage` gives each a time of its own.
     """
+    if not isinstance(place, str):
+        found = place.status()
+        return identity(found) if found else None
     try:
-        status = os.lstat(place)
+        return identity(os.lstat(place))
     except (FileNotFoundError, NotADirectoryError):
         return None
-    return identity(status)
 
 
 def identity(status: os.stat_result) -> str:
@@ -72,17 +63,19 @@ def content_digest(content: bytes) -> str:
     return digest(content).hex()[:32]
 
 
-def read_file(place: str) -> tuple[str, bytes]:
+def read_file(place: TreeFile | str) -> tuple[str, bytes]:
     """Identity and content of a regular file; Unreadable says what else it is."""
     try:
-        descriptor = open_plain(place)
+        descriptor = open_plain(place) if isinstance(place, str) else place.open()
     except FileNotFoundError:
         raise
     except OSError as error:
-        status = os.lstat(place)
-        if stat.S_ISLNK(status.st_mode):
-            raise Unreadable(f"a link to {os.readlink(place)}") from None
-        _refuse_unlike_a_view(status)
+        status = os.lstat(place) if isinstance(place, str) else place.status()
+        if status is not None and stat.S_ISLNK(status.st_mode):
+            aim = os.readlink(place) if isinstance(place, str) else place.link()
+            raise Unreadable(f"a link to {aim}") from None
+        if status is not None:
+            _refuse_unlike_a_view(status)
         raise Unreadable(f"cannot be read ({error.strerror})") from None
     try:
         for _ in range(READS):

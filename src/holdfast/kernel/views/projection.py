@@ -11,11 +11,10 @@ import stat
 import time
 
 from holdfast.kernel.crash import reached
-from holdfast.kernel.digest import digest
 from holdfast.kernel.plain_file import write_all
 from holdfast.kernel.stream_write import row_of
+from holdfast.kernel.tree_file import exchange, place_new
 from holdfast.kernel.views import edits
-from holdfast.kernel.views.exchange import exchange, place_new
 from holdfast.kernel.views.files import content_digest, identity, identity_of
 
 TYPE_CHECKING = False
@@ -24,69 +23,43 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from holdfast.kernel.stream_write import StreamWrite
+    from holdfast.kernel.views.asides import Asides
     from holdfast.kernel.views.reconcile import Sighting
-    from holdfast.kernel.workspace import Workspace
 
     # placed: ours is there. raced: it is, and an edit that we had not seen was displaced.
     # removed: the file was deleted under our hands, and stays deleted.
     Placement = Literal["placed", "raced", "removed", "blocked"]
 
-# In `.holdfast/`: new content on its way into place, and what it displaced.
-FOLDER = "views"
+# How often another name is tried for the staged file.
+TRIES = 5
 
 
-def stem_of(workspace: Workspace, path: str, target: str) -> str:
-    """What the names of a view's files aside begin with.
-
-    They are in `.holdfast/`, so that no second file appears beside the view; beside it only when
-    that is another file system.
-    """
+def stage(asides: Asides, content: bytes, found: str | None = None) -> str:
+    """Write the new content beside the target; the identity it will have in place of what was `found` there."""
+    status = asides.target.status()
+    is_file = status is not None and stat.S_ISREG(status.st_mode)
+    mode = status.st_mode & 0o777 if status and is_file else 0o666
+    for left in reversed(range(TRIES)):
+        # The kernel's file times move in steps of milliseconds. A random remainder makes sure that an
+        # edit in the same step cannot leave the file with the identity that we remember.
+        step = time.time_ns() // 1_000_000 * 1_000_000
+        when = step + int.from_bytes(os.urandom(3), "big") % 999_983
+        aside = asides.staged(f"::{when}")
+        try:
+            descriptor = aside.create(mode, make_folders=found is None)
+            break
+        except FileExistsError:
+            if not left:
+                raise
     try:
-        if os.stat(os.path.dirname(target)).st_dev != os.stat(workspace.root).st_dev:
-            return os.path.join(os.path.dirname(target), f".{os.path.basename(target)}.holdfast")
-    except FileNotFoundError:
-        pass
-    return f"{workspace.tool_folder}/{FOLDER}/{digest(path.encode()).hex()[:16]}"
-
-
-def aside_of(stem: str, placed: str) -> str:
-    """Where the content with this identity waits before the exchange, and the displaced file after.
-
-    The name follows from the identity, so that what a process staged and never committed cannot be
-    taken for a displaced file.
-    """
-    return f"{stem}.{placed.split(':')[2]}"
-
-
-def stage(
-    workspace: Workspace, target: str, stem: str, content: bytes, found: str | None = None
-) -> str:
-    """Write the new content aside; the identity it will have in place of what was `found` there."""
-    if found is None:
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-    is_inside = stem.startswith(workspace.tool_folder)
-    if is_inside:
-        workspace.refuse_links(FOLDER)
-    # The kernel's file times move in steps of milliseconds. A random remainder makes sure that an
-    # edit in the same step cannot leave the file with the identity that we remember.
-    when = time.time_ns() // 1_000_000 * 1_000_000 + int.from_bytes(os.urandom(3), "big") % 999_983
-    aside = f"{stem}.{when}"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    mode = _mode_of(target)
-    try:
-        descriptor = os.open(aside, flags, mode)
-    except FileNotFoundError:
-        if not is_inside:
-            raise
-        workspace.prepare_tool_folder(FOLDER)
-        descriptor = os.open(aside, flags, mode)
-    try:
+        if is_file:
+            os.fchmod(descriptor, mode)
         write_all(descriptor, content)
         os.utime(descriptor, ns=(when, when))
         _make_durable(descriptor, replaces=found is not None)
         return identity(os.fstat(descriptor))
     except BaseException:
-        os.unlink(aside)
+        aside.remove_if_any()
         raise
     finally:
         os.close(descriptor)
@@ -108,20 +81,12 @@ def _make_durable(descriptor: int, *, replaces: bool) -> None:
     start_writing(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
 
 
-def _mode_of(target: str) -> int:
-    try:
-        status = os.lstat(target)
-    except FileNotFoundError:
-        return 0o666
-    return stat.S_IMODE(status.st_mode) & 0o777 if stat.S_ISREG(status.st_mode) else 0o666
-
-
-def put_in_place(target: str, stem: str, placed: str, found: str | None, base: int) -> Placement:
+def put_in_place(asides: Asides, placed: str, found: str | None, base: int) -> Placement:
     """Exchange the staged content with what stands there, and look at what was displaced.
 
     `found` is what we expect to displace, and `base` the version that it shows.
     """
-    aside = aside_of(stem, placed)
+    target, aside = asides.target, asides.staged(placed)
     reached("before placing")
     if found is None:
         try:
@@ -130,7 +95,8 @@ def put_in_place(target: str, stem: str, placed: str, found: str | None, base: i
             return "placed"
         except FileExistsError:
             pass
-    if os.path.isdir(target) and not os.path.islink(target):
+    status = target.status()
+    if status is not None and stat.S_ISDIR(status.st_mode):
         return "blocked"
     try:
         displaced = exchange(aside, target)
@@ -138,11 +104,12 @@ def put_in_place(target: str, stem: str, placed: str, found: str | None, base: i
         if not displaced:
             return "placed"
     except FileNotFoundError:
-        os.unlink(aside)
+        aside.remove_if_any()
         return "removed"
     if identity_of(aside) == found:
+        asides.stow(aside, placed.split(":")[2])
         return "placed"
-    edits.keep(stem, aside, base)
+    asides.keep(aside, base)
     return "raced"
 
 
@@ -162,9 +129,7 @@ def stage_views(write: StreamWrite, version: int) -> None:
         if sighting.found is not None and sighting.digest == wanted:
             continue
         try:
-            sighting.placed = stage(
-                write.workspace, sighting.target, sighting.stem, content, sighting.found
-            )
+            sighting.placed = stage(sighting.asides, content, sighting.found)
         except OSError as error:
             report["status"], report["reason"] = "failed", error.strerror or str(error)
             continue
@@ -178,7 +143,7 @@ def unstage(writes: Sequence[StreamWrite]) -> None:
     """Remove what was staged for a transaction that did not happen."""
     for write in writes:
         for sighting in write.staged:
-            os.unlink(aside_of(sighting.stem, sighting.placed))
+            sighting.asides.staged(sighting.placed).remove_if_any()
         write.staged = []
 
 
@@ -186,11 +151,9 @@ def put_view_in_place(write: StreamWrite, sighting: Sighting) -> bool:
     """True when an edit was displaced."""
     report = write.reports[sighting.path]
     try:
-        placement = put_in_place(
-            sighting.target, sighting.stem, sighting.placed, sighting.found, write.version
-        )
+        placement = put_in_place(sighting.asides, sighting.placed, sighting.found, write.version)
         is_late = edits.put_away(
-            sighting.stem,
+            sighting.asides,
             sighting.displaced,
             sighting.expected,
             sighting.displaced_version,

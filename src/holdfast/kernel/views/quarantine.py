@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-import stat
 
 from holdfast.kernel import clock
 from holdfast.kernel.digest import new_id
-from holdfast.kernel.plain_file import write_all
+from holdfast.kernel.plain_file import open_plain, write_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from holdfast.kernel.tree_file import TreeFile
     from holdfast.kernel.workspace import Workspace
 
 
-def keep(workspace: Workspace, place: str, now: int) -> str:
+def keep(workspace: Workspace, place: TreeFile | str, now: int) -> str:
     """Copy a file (or write down a link) into quarantine; where it is now.
 
     The copy is private to its owner and not redacted: it is the user's own text.
@@ -22,12 +22,13 @@ def keep(workspace: Workspace, place: str, now: int) -> str:
     folder = workspace.quarantine
     os.makedirs(folder, 0o700, exist_ok=True)
     when = clock.stamp(now).replace(":", "").replace("-", "")
-    kept = os.path.join(folder, f"{when}-{new_id()[:8]}-{os.path.basename(place)}")
+    kept = os.path.join(folder, f"{when}-{new_id()[:8]}-{os.path.basename(str(place))}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     destination = os.open(kept, flags, 0o600)
     try:
-        if stat.S_ISLNK(os.lstat(place).st_mode):
-            os.write(destination, b"link to " + os.fsencode(os.readlink(place)) + b"\n")
+        aim = _aim_of(place)
+        if aim:
+            os.write(destination, b"link to " + os.fsencode(aim) + b"\n")
         else:
             _copy(place, destination)
         os.fsync(destination)
@@ -39,9 +40,17 @@ def keep(workspace: Workspace, place: str, now: int) -> str:
     return kept
 
 
-def _copy(place: str, destination: int) -> None:
+def _aim_of(place: TreeFile | str) -> str:
+    """Where a link leads; empty for anything else."""
+    try:
+        return os.readlink(place) if isinstance(place, str) else place.link()
+    except OSError:
+        return ""
+
+
+def _copy(place: TreeFile | str, destination: int) -> None:
     """Chunk by chunk: the file may be far larger than memory should be."""
-    source = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    source = open_plain(place) if isinstance(place, str) else place.open()
     try:
         while chunk := os.read(source, 1 << 20):
             write_all(destination, chunk)

@@ -7,19 +7,20 @@ removed, broken) becomes records.
 from __future__ import annotations
 
 import os
+import stat
 
 from holdfast.kernel import clock
 from holdfast.kernel.stream_write import load, paths_of, read_rows
-from holdfast.kernel.views import edits, exchange
+from holdfast.kernel.views import edits, move
+from holdfast.kernel.views.asides import Asides
 from holdfast.kernel.views.files import (
     Unreadable,
     content_digest,
     identity_of,
     read_file,
-    target_of,
     text_of,
 )
-from holdfast.kernel.views.projection import aside_of, put_in_place, stem_of
+from holdfast.kernel.views.projection import put_in_place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from holdfast.journal.interface import ViewRow
     from holdfast.kernel.stream_write import StreamWrite
+    from holdfast.kernel.tree_file import TreeFile
     from holdfast.kernel.workspace import Workspace
 
     class Change(TypedDict):
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 
         kind: Literal["edited", "removed", "broken"]
         path: str
-        file: str
+        file: TreeFile | None
         seen: str
         text: str
         reason: str
@@ -54,16 +56,16 @@ class Sighting:
     """What stands at a view's place now."""
 
     __slots__ = (
-        *("blocked", "digest", "displaced", "displaced_version", "expected"),
-        *("found", "path", "placed", "stem", "target"),
+        *("asides", "blocked", "digest", "displaced", "displaced_version", "expected"),
+        *("found", "path", "placed", "target"),
     )
 
-    def __init__(self, path: str, target: str, stem: str) -> None:
+    def __init__(self, workspace: Workspace, path: str) -> None:
         self.path = path
-        self.target = target
-        self.stem = stem
+        self.asides = Asides(workspace, path)
+        self.target = self.asides.target
         # The file that the last write displaced, the version it showed, and its identity then.
-        self.displaced = ""
+        self.displaced: TreeFile | None = None
         self.displaced_version = UNKNOWN
         self.expected: str | None = None
         self.found: str | None = None
@@ -81,22 +83,23 @@ def look(
     The row may be another stream's. What that one put there is no edit; but an edit of it was made on
     a version that says nothing about this stream.
     """
-    target = target_of(workspace, path)
-    sighting = Sighting(path, target, stem_of(workspace, path, target))
+    sighting = Sighting(workspace, path)
+    target, asides = sighting.target, sighting.asides
+    asides.take_over()
+    asides.remove_stale((row["placed"] if row else None) or "")
     changes: list[Change] = []
     shown = UNKNOWN
     if row is not None and row["placed"] is not None:
-        sighting.displaced = aside_of(sighting.stem, row["placed"])
         if _finish(sighting, row, row["placed"]):
             sighting.expected, shown = row["found"], row["placed_version"]
         else:
             sighting.expected, shown = row["placed"], row["found_version"]
+        sighting.displaced = asides.displaced(row["placed"])
         sighting.displaced_version = row["found_version"]
-        if identity_of(sighting.displaced) not in (None, sighting.expected):
-            edits.keep(sighting.stem, sighting.displaced, row["found_version"])
+        _look_at_displaced(sighting, row["placed"])
     is_ours = row is not None and row["stream"] == stream
     shown = shown if is_ours else UNKNOWN
-    for file, base in edits.waiting(sighting.stem):
+    for file, base in asides.edits():
         changes += _late(workspace, path, file, base if is_ours else UNKNOWN, now)
     sighting.found = identity_of(target)
     if row is not None:
@@ -115,7 +118,20 @@ def look(
     return sighting, changes
 
 
-def _was_cut_off(target: str, found: str | None, row: ViewRow) -> bool:
+def _look_at_displaced(sighting: Sighting, placed: str) -> None:
+    """Keep what was displaced as an edit, if it was written to since. What is no regular file stays where it
+    is, for `doctor`."""
+    file = sighting.displaced
+    found = identity_of(file) if file is not None else None
+    if file is None or found in (None, placed) or not file.is_file():
+        return
+    if found != sighting.expected:
+        sighting.asides.keep(file, sighting.displaced_version)
+    elif file == sighting.asides.staged(placed):  # a crash came right after the exchange
+        sighting.displaced = sighting.asides.stow(file, placed.split(":")[2])
+
+
+def _was_cut_off(target: TreeFile, found: str | None, row: ViewRow) -> bool:
     """Whether a power cut undid our last write: the file from before stands there again, the very
     same one, or ours without its content. An editor would have given it a time of its own."""
     if found is None or row["placed"] is None:
@@ -125,29 +141,26 @@ def _was_cut_off(target: str, found: str | None, row: ViewRow) -> bool:
     return found.split(":")[:3] == row["placed"].split(":")[:3]
 
 
-def _was_put_back(target: str, placed: str) -> bool:
+def _was_put_back(target: TreeFile, placed: str) -> bool:
     """Whether a person put the old file back: its name was changed after our write, and since this
     machine's boot. A power cut leaves it as it was, and is followed by a boot."""
     written = int(placed.split(":")[2])
-    try:
-        changed = os.lstat(target).st_ctime_ns
-    except OSError:
-        return False
-    return changed > max(written, clock.booted_at() * 1_000_000)
+    status = target.status()
+    return status is not None and status.st_ctime_ns > max(written, clock.booted_at() * 1_000_000)
 
 
 def _finish(sighting: Sighting, row: ViewRow, placed: str) -> bool:
     """Whether our file was put in place. One that still waits aside, with nothing else changed, is a
     crash before the exchange, and is put there now."""
-    if row["removed"] or identity_of(sighting.displaced) != placed:
+    if row["removed"] or identity_of(sighting.asides.staged(placed)) != placed:
         return True
     if identity_of(sighting.target) != row["found"]:
         return False
-    put_in_place(sighting.target, sighting.stem, placed, row["found"], row["found_version"])
+    put_in_place(sighting.asides, placed, row["found"], row["found_version"])
     return True
 
 
-def _late(workspace: Workspace, path: str, file: str, base: int, now: int) -> list[Change]:
+def _late(workspace: Workspace, path: str, file: TreeFile, base: int, now: int) -> list[Change]:
     """An edit that reached a displaced file: at the exchange, or by an editor that held it open."""
     edits.wait_until_quiet(file)
     try:
@@ -192,8 +205,15 @@ def _read(
         return [_change("broken", path, seen, shown, reason=str(problem), kept=kept)]
 
 
-def _can_be_kept(target: str) -> bool:
-    return os.path.islink(target) or (os.path.isfile(target) and os.access(target, os.R_OK))
+def _can_be_kept(target: TreeFile) -> bool:
+    status = target.status()
+    if status is not None and stat.S_ISLNK(status.st_mode):
+        return True
+    try:
+        os.close(target.open())
+    except OSError:
+        return False
+    return True
 
 
 def _change(
@@ -202,7 +222,7 @@ def _change(
     identity: str,
     base: int,
     *,
-    file: str = "",
+    file: TreeFile | None = None,
     text: str = "",
     reason: str = "",
     kept: str = "",
@@ -247,7 +267,7 @@ def _absorb(write: StreamWrite, sighting: Sighting, changes: list[Change]) -> No
 def look_ahead(write: StreamWrite) -> bool:
     """Read what the journal says of the views, and see that they stand so."""
     write.rows = read_rows(write)
-    return not exchange.waiting(write.workspace, write.stream) and stands_as_written(write)
+    return not move.waiting(write.workspace, write.stream) and stands_as_written(write)
 
 
 def stands_as_written(write: StreamWrite) -> bool:
@@ -258,17 +278,14 @@ def stands_as_written(write: StreamWrite) -> bool:
     for path, row in write.rows.items():
         if row["placed"] is None or row["removed"]:
             return False
-        target = target_of(write.workspace, path)
-        sighting = Sighting(path, target, stem_of(write.workspace, path, target))
-        sighting.displaced = aside_of(sighting.stem, row["placed"])
+        sighting = Sighting(write.workspace, path)
+        sighting.displaced = sighting.asides.displaced(row["placed"])
         sighting.displaced_version, sighting.expected = row["found_version"], row["found"]
         if identity_of(sighting.displaced) not in (None, row["found"]):
             return False
         sighting.found, sighting.digest = row["placed"], row["digest"]
         write.sightings[path] = sighting
-    return not any(edits.waiting(each.stem) for each in write.sightings.values()) and is_as_seen(
-        write
-    )
+    return not any(each.asides.edits() for each in write.sightings.values()) and is_as_seen(write)
 
 
 def is_as_seen(write: StreamWrite) -> bool:
@@ -285,7 +302,7 @@ def look_at(write: StreamWrite, path: str, row: ViewRow | None) -> tuple[Sightin
     try:
         return look(write.workspace, path, row, write.stream, write.now)
     except OSError as error:
-        sighting = Sighting(path, "", "")
+        sighting = Sighting(write.workspace, path)
         sighting.blocked = error.strerror or str(error)
         return sighting, []
 

@@ -308,9 +308,12 @@ def check_spool(workspace: Workspace, now: int) -> Check:
 
 
 def check_leftovers(workspace: Workspace, now: int, fix: bool) -> Check:
-    found = list_leftovers(workspace, now) + _list_unfinished(workspace, now)
+    left, unfinished = list_leftovers(workspace, now), _list_unfinished(workspace, now)
+    found = [*map(str, left), *unfinished]
     if found and fix:
-        for path in found:
+        for file in left:
+            file.remove_if_any()
+        for path in unfinished:
             os.unlink(path)
         return accept("leftovers", "No leftovers", fixed=f"{len(found)} removed")
     if found:

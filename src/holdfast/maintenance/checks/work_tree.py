@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from glob import escape, iglob
+from glob import iglob
 from typing import TYPE_CHECKING
 
 from holdfast.clients.installation import hide_from_git, made_settings
@@ -15,10 +15,12 @@ from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.git_index import tracked_below
 from holdfast.kernel.plain_file import is_nested_deeper, read_plain
+from holdfast.kernel.rename import is_supported
 from holdfast.kernel.state import load
 from holdfast.kernel.text import plural
+from holdfast.kernel.tree_file import TreeFile, place_new
 from holdfast.kernel.views import quarantine
-from holdfast.kernel.views.exchange import is_supported
+from holdfast.kernel.views.asides import list_strange_asides
 from holdfast.kernel.views.files import content_digest, identity_of, target_of
 from holdfast.kernel.workspace import TOOL_FOLDER, worktrees
 from holdfast.maintenance import conflicts
@@ -42,30 +44,65 @@ DEEPEST = 500
 
 def check_strange_files(workspace: Workspace, now: int, fix: bool) -> Check:
     """What stands in the place of a file and is none that can be read. `fix` moves it aside."""
-    found = list(list_strange_files(workspace))
-    if not found:
-        return accept("files", "Every file that Holdfast reads is a plain one")
-    if fix:
-        moved = [f"{path} is now {_move_aside(workspace, path, now)}" for path, _ in found]
-        return accept("files", "Strange files were moved aside", fixed="; ".join(moved))
-    path, why = found[0]
-    more = f", and {len(found) - 1} more" if len(found) > 1 else ""
-    return fail(
-        "files",
-        f"{path} cannot be read: {why}{more}",
-        why="What it should say is not known, and is not written there.",
-        fix="holdfast doctor --fix moves it aside",
+    return _check_strange(
+        workspace,
+        ("files", "Every file that Holdfast reads is a plain one"),
+        list(list_strange_files(workspace)),
+        "What it should say is not known, and is not written there.",
+        now if fix else None,
     )
 
 
-def list_strange_files(workspace: Workspace) -> Iterator[tuple[str, str]]:
+def check_asides(workspace: Workspace, now: int, fix: bool) -> Check:
+    """What stands under a name of the files that are on their way into place, and is none of them."""
+    found = [each for root in worktrees(workspace) for each in list_strange_asides(workspace, root)]
+    return _check_strange(
+        workspace,
+        ("asides", "Nothing strange has the name of a file on its way into place"),
+        found,
+        "It may have come with the repository. Nothing is read from it, and nothing is written to it.",
+        now if fix else None,
+    )
+
+
+def _check_strange(
+    workspace: Workspace,
+    check: tuple[str, str],
+    found: list[tuple[TreeFile, str]],
+    why_it_matters: str,
+    fix_now: int | None,
+) -> Check:
+    id, all_is_well = check
+    if not found:
+        return accept(id, all_is_well)
+    fixed, left = [], []
+    for file, why in found:
+        moved, reason = _move_aside(workspace, file, fix_now) if fix_now is not None else ("", "")
+        if moved:
+            fixed.append(f"{file} is now {moved}")
+        else:
+            left.append((file, f"{why}, and cannot be moved: {reason}" if reason else why))
+    if not left:
+        return accept(id, "Strange files were moved aside", fixed="; ".join(fixed))
+    file, why = left[0]
+    more = f", and {len(left) - 1} more" if len(left) > 1 else ""
+    problem = fail(
+        id,
+        f"{file} cannot be read: {why}{more}",
+        why=why_it_matters,
+        fix="holdfast doctor --fix moves it aside" if fix_now is None else "Move it away.",
+    )
+    return {**problem, "fixed": "; ".join(fixed)}
+
+
+def list_strange_files(workspace: Workspace) -> Iterator[tuple[TreeFile, str]]:
     """The places of files that hold something else, or more than a reader takes; and what it is."""
     for root in worktrees(workspace):
         for pattern in READ_FILES:
-            for path in sorted(iglob(os.path.join(escape(root), pattern))):
-                why = _why_strange(path)
+            for path in sorted(iglob(pattern, root_dir=root)):
+                why = _why_strange(os.path.join(root, path))
                 if why:
-                    yield path, why
+                    yield TreeFile(root, path), why
 
 
 def _why_strange(path: str) -> str:
@@ -81,19 +118,19 @@ def _why_strange(path: str) -> str:
     return f"it is nested deeper than {DEEPEST} levels" if is_deep else ""
 
 
-def _move_aside(workspace: Workspace, path: str, now: int) -> str:
-    """Rename it: a copy of a pipe would wait for ever. Where it is now."""
+def _move_aside(workspace: Workspace, file: TreeFile, now: int) -> tuple[str, str]:
+    """Rename it: a copy of a pipe would wait for ever. Where it is now, or why it stays."""
     stamp = clock.stamp(now).replace(":", "").replace("-", "")
-    name = f"{stamp}-{new_id()[:8]}-{os.path.basename(path)}"
-    folder = os.path.join(workspace.home, "aside")
-    try:
-        os.makedirs(folder, 0o700, exist_ok=True)
-        os.rename(path, os.path.join(folder, name))
-        return os.path.join(folder, name)
-    except OSError:  # on another disk
-        beside = os.path.join(os.path.dirname(path), f".{name}")
-        os.rename(path, beside)
-        return beside
+    name = f"{stamp}-{new_id()[:8]}-{file.name}"
+    reason = ""
+    # Beside it where the journal is on another disk.
+    for to in (TreeFile(workspace.home, f"aside/{name}"), file.beside(f".{name}")):
+        try:
+            place_new(file, to, folder_mode=0o700)
+            return str(to), ""
+        except OSError as error:
+            reason = error.strerror or str(error)
+    return "", reason
 
 
 def check_views(workspace: Workspace, now: int, fix: bool) -> Check:
