@@ -68,14 +68,18 @@ def refuse_name(root: str, path: str) -> None:
 
 
 class TreeFile:
-    """One file or folder below a root, named by its path from there. It need not exist."""
+    """One file or folder below a root, named by its path from there. It need not exist.
 
-    __slots__ = ("path", "root")
+    `is_strict`: no link at all may be on the way, also none to another folder of the tree.
+    """
 
-    def __init__(self, root: str, path: str) -> None:
+    __slots__ = ("is_strict", "path", "root")
+
+    def __init__(self, root: str, path: str, *, is_strict: bool = False) -> None:
         refuse_name(root, path)
         self.root = root
         self.path = path
+        self.is_strict = is_strict
 
     def __str__(self) -> str:
         return f"{self.root}/{self.path}"
@@ -93,11 +97,12 @@ class TreeFile:
     def beside(self, name: str) -> TreeFile:
         """Return the file of another name in the same folder."""
         folder = self.path.rpartition("/")[0]
-        return TreeFile(self.root, f"{folder}/{name}" if folder else name)
+        path = f"{folder}/{name}" if folder else name
+        return TreeFile(self.root, path, is_strict=self.is_strict)
 
     def below(self, name: str) -> TreeFile:
         """Return a file in this folder."""
-        return TreeFile(self.root, f"{self.path}/{name}")
+        return TreeFile(self.root, f"{self.path}/{name}", is_strict=self.is_strict)
 
     def is_apart(self) -> bool:
         """Return whether a link on the way to it leads out of the root."""
@@ -253,10 +258,11 @@ class OpenFolder:
             if error.errno not in _IN_THE_WAY:
                 raise
             inside = _resolve(file.root, parts)
-            if inside is None:
-                raise OSError(errno.ELOOP, "a link leads out of the work tree", str(file)) from None
             if inside == parts:
                 raise
+            if inside is None or file.is_strict:
+                what = "a link is on the way" if inside else "a link leads out of the work tree"
+                raise OSError(errno.ELOOP, what, str(file)) from None
             self._descriptor = _descend(file.root, inside, make, mode)
 
     def __enter__(self) -> int:

@@ -25,8 +25,8 @@ from holdfast.git.repository import GitError, locate
 from holdfast.git.run import git, run
 from holdfast.kernel import clock, config
 from holdfast.kernel.errors import HoldfastError, NotFound
-from holdfast.kernel.plain_file import read_plain, write_synced
 from holdfast.kernel.redact import Redactor
+from holdfast.kernel.tree_file import TreeFile, is_git_name
 from holdfast.session import sessions
 from holdfast.session.observe import observe
 from holdfast.session.rules.replay import (
@@ -51,15 +51,17 @@ if TYPE_CHECKING:
     from holdfast.session.observed_state import Observation
     from holdfast.session.rules.replay import EditProblem, SessionEdit
 
-    # missing: the work tree lacks edits, and they can be made again. present: it has them all.
-    # removed: the session removed the file itself. conflict: they cannot be made again. elsewhere: not a
-    # file of this work tree that we may write.
-    EditState = Literal["missing", "present", "removed", "conflict", "elsewhere"]
+    # missing: the work tree lacks edits, and they can be made again. guarded: so does it, and they are
+    # written only where this very file is named. present: it has them all. removed: the session removed the
+    # file itself. conflict: they cannot be made again. elsewhere: not a file of this work tree that we may write.
+    EditState = Literal["missing", "guarded", "present", "removed", "conflict", "elsewhere"]
 
 LARGEST_FILE = 2 << 20
 MOST_FILES = 200
-# Settings that can start programs, and that Holdfast does not write itself.
+# Settings of clients that Holdfast does not write itself.
 CLIENT_SETTINGS = (".claude/settings.json",)
+# Settings that start programs and are not hidden, by how their names end.
+VISIBLE_SETTINGS = (".code-workspace", "opencode.json", "opencode.jsonc")
 # So many sessions are looked through for one that edited files.
 MOST_SESSIONS = 8
 # A resume compares at most so much, to answer at once; `holdfast edits` has no such limits.
@@ -71,7 +73,8 @@ UNKNOWN_END = "the transcript does not say that it succeeded"
 
 class EditsRequest(TypedDict, total=False):
     """Which edits. Without `session` and `transcript`: the newest session here that edited files.
-    `files` are paths; a folder means all files in it. Without any: all."""
+    `files` are paths; a folder means all files in it. Without any: all. A file that can hold settings
+    which start programs is written only if it is named itself."""
 
     session: str
     transcript: str
@@ -123,6 +126,7 @@ class _File:
     has_crlf: bool = False
     state: EditState = "present"
     is_undone: bool = False
+    guard: str = ""
     why: str = ""
     wanted: str | None = None
 
@@ -205,7 +209,7 @@ def _is_lacking(file: _File) -> bool:
     before has none of them, even if they cannot be made again."""
     if file.is_undone:
         return False
-    if file.state == "missing":
+    if file.state in ("missing", "guarded"):
         return True
     is_as_before = file.is_base_known and bool(file.states) and file.present == file.base
     return file.state == "conflict" and is_as_before
@@ -217,8 +221,7 @@ def _is_lacking(file: _File) -> bool:
 def _look(
     workspace: Workspace | None, folder: str, request: EditsRequest
 ) -> tuple[FoundSession, list[_File]]:
-    top = _top(folder)
-    root = top or os.path.realpath(folder)
+    top, root = _top(folder), root_of(folder)
     found, events = _choose(workspace, folder, request)
     # A transcript that was named may be of another clone of the repository.
     named = bool(request.get("transcript"))
@@ -236,6 +239,9 @@ def _look(
             f"The session edited {len(files)} files; at most {MOST_FILES} are compared at once.",
             hint="Name files or folders: holdfast edits src",
         )
+    hooks = _hooks_folders(top)
+    for file in files:
+        file.guard = "" if file.path in wanted else _guard(file.path, hooks)
     _work_out(files, top, root)
     return found, files
 
@@ -382,16 +388,41 @@ def _refusal(path: str, root: str) -> str:
     if os.path.isabs(path) or path.startswith(".."):
         return "it is outside of this work tree"
     parts = path.split("/")
-    if any(part.lower() == ".git" for part in parts):
+    if any(map(is_git_name, parts)):
         return "it is git's own"
     if not path.isprintable():
         return "its name has control characters"
-    if is_own(path) or path in CLIENT_SETTINGS:
+    tails = ["/".join(parts[start:]) for start in range(len(parts))]
+    if any(is_own(tail) or tail in CLIENT_SETTINGS for tail in tails):
         return "settings, which can start programs, and the files that holdfast writes are edited by hand"
     for count in range(1, len(parts) + 1):
         if os.path.islink(os.path.join(root, *parts[:count])):
             return "it is a link, or is behind one"
     return ""
+
+
+def _guard(path: str, hooks: Sequence[str]) -> str:
+    """Why a file is written only if it is named itself; empty where it is like any other.
+
+    Editors, shells, clients and git start programs that settings name, and new ones of them appear every year.
+    By convention they are hidden, so no list of names decides, but the shape.
+    """
+    if any(part.startswith(".") for part in path.split("/")):
+        return "a hidden file or folder can hold settings that start programs"
+    if any(_is_below(path, folder) for folder in hooks):
+        return "git starts the programs of this folder"
+    if path.lower().endswith(VISIBLE_SETTINGS):
+        return "it can hold settings that start programs"
+    return ""
+
+
+def _hooks_folders(top: str | None) -> list[str]:
+    """Return the folders of the work tree that `core.hooksPath` names, in any settings of git."""
+    if top is None:
+        return []
+    named = run(top, "config", "-z", "--type=path", "--get-all", "core.hooksPath").output
+    found = [_from_root(path, top) for path in os.fsdecode(named).split("\0") if path]
+    return [path for path in found if not os.path.isabs(path)]
 
 
 # What comes out
@@ -431,7 +462,7 @@ def _begin(file: _File, edit: SessionEdit, versions: _Versions) -> None:
         if file.base is None and not whole:
             # The file was there, and git did not have it: what is there now is all that is known.
             file.is_base_known = False
-            file.base, file.has_crlf = _read_text(os.path.join(versions.root, file.path))
+            file.base, file.has_crlf = _read_text(versions.root, file.path)
     except OSError as error:
         file.state, file.why = "conflict", f"git's version of it cannot be read: {error.strerror}"
     file.states.append(file.base)
@@ -481,10 +512,15 @@ class _Versions:
         return self._commits[-1][2]
 
 
-def _read_text(path: str) -> tuple[str | None, bool]:
+def _file_at(root: str, path: str) -> TreeFile:
+    """Return a file of the work tree. No link may be on the way: where it leads, another guard holds."""
+    return TreeFile(root, path, is_strict=True)
+
+
+def _read_text(root: str, path: str) -> tuple[str | None, bool]:
     """What a file holds, with one kind of line break, and whether it has the other kind; None: no file."""
     try:
-        text = _decode(read_plain(path, LARGEST_FILE, follow=False))
+        text = _decode(_file_at(root, path).read(LARGEST_FILE))
     except FileNotFoundError:
         return None, False
     return unified(text), "\r\n" in text
@@ -502,7 +538,7 @@ def _compare(file: _File, root: str, top: str | None) -> None:
     if file.state != "present":
         return
     try:
-        file.present, file.has_crlf = _read_text(os.path.join(root, file.path))
+        file.present, file.has_crlf = _read_text(root, file.path)
     except OSError as error:
         file.state, file.why = "conflict", f"it cannot be read: {error.strerror}"
         return
@@ -534,7 +570,8 @@ def _compare(file: _File, root: str, top: str | None) -> None:
             return
         final = merged
     if final != present:
-        file.state, file.wanted = "missing", final
+        file.state, file.wanted = ("guarded" if file.guard else "missing"), final
+        file.why = file.guard
 
 
 def _merge(
@@ -571,7 +608,8 @@ def _describe(
 
 
 def _describe_file(file: _File, redactor: Redactor) -> EditedFile:
-    exact = diff_of(file.path, file.present, file.wanted) if file.state == "missing" else ""
+    is_lacking = file.state in ("missing", "guarded")
+    exact = diff_of(file.path, file.present, file.wanted) if is_lacking else ""
     diff = redactor.text(exact)
     return {
         "path": file.path,
@@ -581,7 +619,7 @@ def _describe_file(file: _File, redactor: Redactor) -> EditedFile:
         "problems": [
             {"number": edit["number"], "at": edit["at"], "why": why}
             for edit, why in file.misfits
-            if file.state in ("missing", "conflict")
+            if is_lacking or file.state == "conflict"
         ],
         "diff": diff,
         "is_redacted": diff != exact,
@@ -589,6 +627,11 @@ def _describe_file(file: _File, redactor: Redactor) -> EditedFile:
 
 
 # Writing
+
+
+def root_of(folder: str) -> str:
+    """Return the folder from which the paths of edits are seen: the top of the work tree, or this one."""
+    return _top(folder) or os.path.realpath(folder)
 
 
 def _top(folder: str) -> str | None:
@@ -600,26 +643,22 @@ def _top(folder: str) -> str | None:
 
 def _write(top: str, file: _File, held: set[str]) -> str:
     """Why a file was not written; empty when it was."""
-    path = os.path.join(top, file.path)
+    target = _file_at(top, file.path)
     try:
-        present, _ = _read_text(path)
+        present, _ = _read_text(top, file.path)
         if present != file.present or _refusal(file.path, top):
             return "it changed just now"
         if present is not None and file.path not in held:
             return "no snapshot holds what is there now: git ignores it, or it is too large"
         if file.wanted is None:
-            os.unlink(path)
+            target.remove()
             return ""
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        mode = os.stat(path).st_mode & 0o777 if present is not None else _mode_of_new_files()
         text = file.wanted.replace("\n", "\r\n") if file.has_crlf else file.wanted
-        write_synced(path, text.encode(), mode)
+        status = target.status()
+        mode = status.st_mode & 0o777 if status is not None else None
+        target.write(text.encode(), mode, is_new=present is None)
+    except FileExistsError:
+        return "it changed just now"
     except OSError as error:
         return f"it cannot be written: {error.strerror}"
     return ""
-
-
-def _mode_of_new_files() -> int:
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return 0o666 & ~mask

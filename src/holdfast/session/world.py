@@ -8,6 +8,8 @@ from holdfast.clients.table import CLIENTS
 from holdfast.git.repository import GitError, read_head
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.tree_file import UNFINISHED
+from holdfast.kernel.views.asides import MARK
 from holdfast.kernel.views.files import Unreadable, content_digest, read_file
 from holdfast.session.ccc_files import folder_of, read_state
 from holdfast.session.rules.model import PROGRESS_FILE, STATE_FILE, same_machine
@@ -254,6 +256,8 @@ def is_own(name: str) -> bool:
     if name.startswith(".ccc-") or any(name == each or name.startswith(f"{each}/") for each in own):
         return True
     *folders, file = name.split("/")
+    if file.startswith(UNFINISHED) or (file.startswith(".") and MARK in file):
+        return True
     if not set(FLEET_FOLDERS).isdisjoint(folders):
         return True
     return folders[:2] == ["conductor", "tracks"] and file in TRACK_FILES

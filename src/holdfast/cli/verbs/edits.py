@@ -14,7 +14,7 @@ from holdfast.cli.terminal import ProgressLine, diff_line, safe, style, table
 from holdfast.clients.table import title_of
 from holdfast.kernel.errors import Conflict
 from holdfast.kernel.text import plural
-from holdfast.session.edits import apply_edits, show_edits
+from holdfast.session.edits import apply_edits, root_of, show_edits
 from holdfast.session.handover_text import age_of
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from holdfast.session.edits import EditedFile, EditsRequest, SessionEdits
 
-COLOURS = {"missing": "yellow", "present": "green", "conflict": "red"}
+COLOURS = {"missing": "yellow", "guarded": "yellow", "present": "green", "conflict": "red"}
 SHOWN_PROBLEMS = 5
 
 
@@ -43,7 +43,8 @@ def command(
     """Show the edits of a session that the work tree lacks, and bring them back.
 
     Without --apply nothing is written: the missing edits are printed as a diff. FILES limits it to single
-    files and folders.
+    files and folders. A hidden file, or one in a hidden folder, can hold settings that start programs: --apply
+    writes it only if FILES names this very file.
 
     --apply writes them. What changed in a file since stays; where both changed the same lines, the file is
     left alone and named, and the exit code is 5. A snapshot of the work tree is taken first, to undo it.
@@ -62,13 +63,15 @@ def command(
         # The diff is long, and what stands after one may be taken for a part of it.
         apply = [_command_to_apply(shown, files, transcript)] if _of(shown, "missing") else []
         told = [f"To bring the missing edits back: {safe(command)}" for command in apply]
+        told += _ways_to_write_guarded(shown, transcript, call.folder)
         return Reply(
             {**shown},
-            [*_files(shown, call.now), *told, *_diff(shown)],
+            [*_files(shown, call.now), *told, *_diff(shown, "missing", "guarded")],
             next=apply if call.as_json else [],
             pages=True,
         )
     lines = [*_files(done, call.now), *(f"Wrote {safe(path)}" for path in done["written"])]
+    lines += [*_diff(done, "guarded"), *_ways_to_write_guarded(done, transcript, call.folder)]
     if not done["written"]:
         lines.append("Nothing was written.")
     undo = f"holdfast snapshot restore {done['before'][:12]}"
@@ -92,6 +95,20 @@ def _command_to_apply(shown: SessionEdits, files: tuple[str, ...], transcript: s
     return shlex.join(["holdfast", "edits", *source, "--apply", *files])
 
 
+def _ways_to_write_guarded(shown: SessionEdits, transcript: str | None, folder: str) -> list[str]:
+    """The command for each file that is written only if it is named."""
+    top = root_of(folder)
+    return [
+        f"To write {safe(file['path'])} too, if its diff is right: "
+        + safe(_command_to_apply(shown, (_seen_from(folder, top, file["path"]),), transcript))
+        for file in _of(shown, "guarded")
+    ]
+
+
+def _seen_from(folder: str, top: str, path: str) -> str:
+    return os.path.relpath(os.path.join(top, path), os.path.realpath(folder))
+
+
 def _of(shown: SessionEdits, state: str) -> list[EditedFile]:
     return [file for file in shown["files"] if file["state"] == state]
 
@@ -113,14 +130,15 @@ def _files(shown: SessionEdits, now: int) -> Iterator[str]:
     ]
     for row, file in zip(table(rows, indent="  "), shown["files"], strict=True):
         yield row.rstrip()
-        for one in file["problems"][:SHOWN_PROBLEMS] if file["state"] == "missing" else ():
+        is_lacking = file["state"] in ("missing", "guarded")
+        for one in file["problems"][:SHOWN_PROBLEMS] if is_lacking else ():
             yield f"             edit {one['number']} is left out: {safe(one['why'])}"
-    if shown["files"] and not _of(shown, "missing"):
+    if shown["files"] and not _of(shown, "missing") and not _of(shown, "guarded"):
         yield "The work tree lacks no edit that can be brought back."
 
 
-def _diff(shown: SessionEdits) -> Iterator[str]:
-    for file in _of(shown, "missing"):
+def _diff(shown: SessionEdits, *states: str) -> Iterator[str]:
+    for file in (one for state in states for one in _of(shown, state)):
         yield from map(diff_line, file["diff"].removesuffix("\n").split("\n"))
 
 
