@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -12,9 +14,11 @@ from holdfast.git.restore import restore
 from holdfast.git.shadow_index import Shadow
 from holdfast.git.snapshot import create, find, listing
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage
+from holdfast.kernel.tree_file import TreeFile
 from tests.conftest import Git
 from tests.git.conftest import Untouched, contents, text_of
 from tests.git.test_status import BYTES, NAMES, submodule
+from tests.swapping import Swapper
 
 
 def refused(root: Path, id: str, *paths: str, limit: int = 50_000_000) -> HoldfastError:
@@ -298,3 +302,55 @@ def test_hooks_stay_silent(repository: Path) -> None:
     (repository / "README.md").write_text("2")
     restore(str(repository), snapshot["id"])
     assert not (repository / "ran").exists()
+
+
+# Links and a work tree that changes meanwhile
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="swaps with renameat2")
+def test_a_folder_that_is_swapped_for_a_link_meanwhile_leads_nowhere(
+    repository: Path, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    folder = repository / "src"
+    folder.mkdir()
+    names = [f"{number}.txt" for number in range(500)]
+    for name in names:
+        (folder / name).write_text("work\n")
+    snapshot = create(str(repository))
+    real = os.open(folder, os.O_RDONLY)
+    for name in names:
+        os.unlink(name, dir_fd=real)
+    # It begins when the first file is there.
+    when = lambda: bool(os.listdir(real))  # noqa: E731
+    with Swapper(folder, outside, tmp_path / "link", when) as swapper, suppress(HoldfastError):
+        restore(str(repository), snapshot["id"], ["src"])
+    assert swapper.swaps > 0
+    assert os.listdir(real)
+    os.close(real)
+    assert os.listdir(outside) == []
+
+
+def test_a_file_that_appears_in_the_last_instant_stays(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (repository / "new").write_text("in the snapshot")
+    (repository / "other").write_text("in the snapshot")
+    snapshot = create(str(repository))
+    (repository / "new").unlink()
+    (repository / "other").unlink()
+    really = restoring.place_new  # type: ignore[attr-defined]
+
+    def late(one: TreeFile, other: TreeFile) -> None:
+        if other.path == "new":
+            (repository / "new").write_text("saved just now")
+        really(one, other)
+
+    monkeypatch.setattr(restoring, "place_new", late)
+    assert "1 file of 2 could not be restored: new (it appeared just now)" in str(
+        refused(repository, snapshot["id"]).message
+    )
+    assert (repository / "new").read_text() == "saved just now"
+    assert (repository / "other").read_text() == "in the snapshot"
+    assert not list(repository.glob(".holdfast-*"))

@@ -1,22 +1,29 @@
 """Back to a snapshot: the work tree alone is written, and what it held before is a snapshot too.
 
-`git read-tree -m -u` does the writing on our own index, from the tree of the present to the tree
-that is wanted: it looks at every file before it touches the first, and refuses to write over what
-the present snapshot does not hold, even when it changed in the last instant.
+Git looks at every file before the first is touched, and refuses to write over what the present snapshot does not
+hold. It makes the wanted files in a folder of our own. From there they are put in place as every file of a work
+tree is: without following a link, and with a look at what was displaced, so that a change in the last instant stays.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
+import stat
 from collections.abc import Iterable
 from typing import TypedDict
 
 from holdfast.git.capture import LIMIT, capture
 from holdfast.git.repository import GitError, locate
-from holdfast.git.shadow_index import GITLINK, ObjectWriter, Shadow
+from holdfast.git.shadow_index import GITLINK, ObjectWriter, Shadow, join_names
 from holdfast.git.snapshot import Snapshot, TreeEntry, entries, find, names, record
 from holdfast.git.status import is_covered
+from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError, NotFound
+from holdfast.kernel.plain_file import write_all
+from holdfast.kernel.text import plural
+from holdfast.kernel.tree_file import UNFINISHED, TreeFile, exchange, place_new
+from holdfast.kernel.views.files import identity
 
 NAMED = 5
 NOTHING = "000000"
@@ -69,7 +76,7 @@ def restore(
         if not dry_run:
             with ObjectWriter(place) as scribe:
                 before = record(shadow, scribe, present, session=session)["id"]
-            _write(shadow, present["tree"], target)
+            _write(shadow, present["tree"], target, changes, before)
     return {
         "snapshot": snapshot["id"],
         "before": before,
@@ -161,14 +168,122 @@ def _is_link(folder: str, name: str) -> bool:
     return os.path.islink(os.path.join(folder, name))
 
 
-def _write(shadow: Shadow, present: str, target: str) -> None:
+def _write(
+    shadow: Shadow, present: str, target: str, changes: list[TreeEntry], before: str
+) -> None:
+    """Make the work tree, which is as the tree `present` says, as the tree `target` says. `before` undoes it."""
+    top = shadow.place.top
+    files = {entry.path: TreeFile(top, entry.path, is_strict=True) for entry in changes}
+    # Before git looks: what changes from here on is found by its identity.
+    found = {path: _identity(file) for path, file in files.items()}
     shadow.git("update-index", "-q", "--refresh")
     try:
-        shadow.git("read-tree", "-m", "-u", "--no-recurse-submodules", present, target)
+        shadow.git("read-tree", "-n", "-m", "-u", "--no-recurse-submodules", present, target)
     except GitError as error:
         if any(words in error.message for words in REFUSALS):
             raise _unsnapshotted(error.message) from error
         raise
+    made = _Checkout(shadow, target, [each.path for each in changes if each.status != "D"])
+    left: list[str] = []
+    try:
+        # What goes makes room for what comes: a file where a folder is to be, and the other way round.
+        for entry in sorted(changes, key=lambda each: each.status != "D"):
+            file = files[entry.path]
+            try:
+                if entry.status == "D":
+                    _remove(file, found[entry.path])
+                else:
+                    made.place(file, found[entry.path])
+            except (OSError, _Changed) as problem:
+                left.append(f"{entry.path} ({getattr(problem, 'strerror', None) or problem})")
+    finally:
+        made.remove()
+    if left:
+        named = ", ".join(left[:NAMED]) + (", ..." if len(left) > NAMED else "")
+        raise HoldfastError(
+            f"{plural(len(left), 'file')} of {len(changes)} could not be restored: {named}.",
+            hint="They stay as they are; restore again. To undo what was restored: "
+            f"holdfast snapshot restore {before[:12]}",
+            kind="unsnapshotted",
+        )
+
+
+class _Changed(Exception):
+    """A file changed in the last instant."""
+
+
+class _Checkout:
+    """Files of a tree as git would write them into the work tree, in a folder of our own."""
+
+    def __init__(self, shadow: Shadow, tree: str, paths: list[str]) -> None:
+        self._folder = os.path.join(shadow.folder, f"restored-{new_id()[:8]}")
+        os.mkdir(self._folder, 0o700)
+        index = f"{self._folder}.index"
+        try:
+            shadow.git("read-tree", "--no-sparse-checkout", tree, index=index)
+            words = (f"--work-tree={self._folder}", "checkout-index", "-q", "-z", "--stdin")
+            shadow.git(*words, input=join_names(paths), index=index)
+        except BaseException:
+            self.remove()
+            raise
+        finally:
+            if os.path.exists(index):
+                os.unlink(index)
+
+    def remove(self) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def place(self, file: TreeFile, found: str | None) -> None:
+        """Put a file in the place of what was `found` there."""
+        aside = file.beside(f"{UNFINISHED}{new_id()[:16]}.unfinished")
+        self._copy(os.path.join(self._folder, file.path), aside)
+        try:
+            if found is None:
+                place_new(aside, file)
+                return
+            if exchange(aside, file) and _identity(aside) != found:
+                exchange(aside, file)
+                raise _Changed("it changed just now")
+        except FileExistsError:
+            raise _Changed("it appeared just now") from None
+        finally:
+            aside.remove_if_any()
+
+    def _copy(self, source: str, to: TreeFile) -> None:
+        if os.path.islink(source):
+            to.write_link(os.readlink(os.fsencode(source)))
+            return
+        descriptor = to.create(0o600, make_folders=True)
+        try:
+            os.fchmod(descriptor, os.stat(source).st_mode & 0o777)
+            with open(source, "rb") as file:
+                while chunk := file.read(1 << 20):
+                    write_all(descriptor, chunk)
+        finally:
+            os.close(descriptor)
+
+
+def _remove(file: TreeFile, found: str | None) -> None:
+    """Remove a file that is what was `found`, and the folders that are empty then."""
+    aside = file.beside(f"{UNFINISHED}{new_id()[:16]}.unfinished")
+    place_new(file, aside)
+    if _identity(aside) != found:
+        place_new(aside, file)
+        raise _Changed("it changed just now")
+    aside.remove()
+    parts = file.path.split("/")[:-1]
+    while parts:
+        TreeFile(file.root, "/".join(parts), is_strict=True).remove_folder()
+        parts.pop()
+
+
+def _identity(file: TreeFile) -> str | None:
+    """What stands there; None when nothing does, or a folder whose files go first."""
+    try:
+        status = file.status()
+    except OSError:
+        return None
+    return None if status is None or stat.S_ISDIR(status.st_mode) else identity(status)
 
 
 def _unsnapshotted(why: str) -> HoldfastError:
