@@ -24,7 +24,9 @@ FACES = ("command line", "MCP", "library")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 _ID = re.compile(r"\b[0-9a-f]{8,64}\b")
 # The store itself, and locks: their content is not what an operation leaves behind.
-_STORE = re.compile(r"^\.git/(?!holdfast/)|^\.git/holdfast/(journal|lock|.*\.lock$|.*/holder$)")
+_STORE = re.compile(
+    r"^\.git/(?!holdfast/)|^\.git/holdfast/(journal|lock|displaced/|.*\.lock$|.*/holder$)"
+)
 
 Library = Callable[[holdfast.Workspace], object]
 

@@ -6,6 +6,8 @@ import ast
 import re
 from pathlib import Path
 
+import pytest
+
 import holdfast
 
 TOP = Path(__file__).parent.parent
@@ -57,6 +59,7 @@ OPENED = {
     "clients/lines.py": "a descriptor that was opened without waiting, and its kind looked at",
     "gates/person.py": "our own package",
     "git/commit.py": "the trace of a git that we started",
+    "git/restore.py": "a file that git made in a folder of ours",
     "plans/cluster/worker.py": "the log of a task that we started",
 }
 # To parse all modules takes seconds.
@@ -93,3 +96,169 @@ def test_every_reader_of_a_file_that_others_can_write_reads_it_plainly() -> None
         if MAY_READ.search(text := path.read_text()) and opened_in(ast.parse(text))
     }
     assert found - OPENED.keys() == set(), "use kernel.plain_file.read_plain"
+
+
+# A file of a work tree is touched in one way: `kernel.tree_file`
+
+# What opens, makes, changes, renames or removes a file by its path.
+BY_PATH = {
+    "os": frozenset(
+        {
+            *("open", "unlink", "remove", "removedirs", "rename", "renames", "replace"),
+            *("mkdir", "makedirs", "rmdir", "link", "symlink", "truncate", "mkfifo", "mknod"),
+            *("chmod", "chown", "utime"),
+        }
+    ),
+    "shutil": frozenset({"rmtree", "move", "copy", "copy2", "copyfile", "copytree"}),
+    "tempfile": None,
+}
+METHODS = {"write_text", "write_bytes", "symlink_to", "hardlink_to", "touch"}
+# Our own writers that take a path, and where they come from.
+WRITERS = {
+    "write_synced": "holdfast.kernel.plain_file",
+    "write_aside": "holdfast.kernel.plain_file",
+    "place_new": "holdfast.kernel.rename",
+}
+# A folder or a module, and why no path that it opens for writing, renames or removes is one of a work tree, or
+# why it is safe where it is. Everything else uses `TreeFile`.
+ELSEWHERE = {
+    # The ground that the rest stands on.
+    "kernel/tree_file.py": "the one place",
+    "kernel/plain_file.py": "whole files in folders of ours",
+    "kernel/rename.py": "the system's renames",
+    # The journal's home and the user's own folders.
+    "journal/": "the journal's home",
+    "remote/": "the journal's home and the user's folder",
+    "processes/": "the journal's home, the user's folder, and what this process started",
+    "kernel/lock.py": "the journal's home",
+    "kernel/trust.py": "the user's folder",
+    "kernel/git_exclude.py": "git's folder, whose links it refuses",
+    "kernel/code_cache.py": "the user's cache",
+    "kernel/code_cache_writer.py": "the user's cache",
+    "kernel/filesystem.py": "/proc",
+    "kernel/signatures.py": "a temporary file",
+    "kernel/views/absorb.py": "the journal's home",
+    "kernel/views/quarantine.py": "the journal's home",
+    "kernel/views/projection.py": "the time of an open descriptor",
+    "git/commit.py": "a temporary folder",
+    "git/restore.py": "the folder of the shadow index, where git makes the files",
+    "git/shadow_index.py": "git's folder",
+    "gates/person.py": "the terminal, and our own package",
+    "budgets/alerts.py": "the journal's home",
+    "fleet/transfer.py": "the journal's home",
+    "loop/history.py": "the journal's home",
+    "loop/lock.py": "the journal's home",
+    "plans/runs.py": "the journal's home",
+    "plans/cluster/": "the journal's home, and a worker's temporary folder",
+    "maintenance/backup.py": "the journal's home, and a file that a person names",
+    "maintenance/conflicts.py": "the journal's home",
+    "maintenance/registry.py": "the user's folder",
+    "maintenance/continuity/": "a temporary folder",
+    "maintenance/demo.py": "a temporary folder",
+    "maintenance/demo_agent.py": "the folder of the demo",
+    "maintenance/checks/": "the journal's home, and a temporary file",
+    "session/edits.py": "a temporary folder",
+    "web/": "the user's folder, and our own package",
+    "mcp/server.py": "/dev/null",
+    "cli/": "the terminal, and a file that a person names",
+    # Clients: their own homes and settings.
+    "clients/launcher.py": "the user's folder",
+    "clients/lines.py": "transcripts in a client's home, opened for reading",
+    "clients/opencode/install.py": "our own package",
+    "clients/usage/": "the user's cache, and our own package",
+    "clients/settings/files.py": "settings that a person asked to have written; it refuses links",
+    # Reading only, where a person may have linked the folder.
+    "fleet/scan.py": "reads checkpoints without waiting; worktrees may share the folder through a link",
+    # Removal of everything, on a person's word.
+    "maintenance/remains.py": "shutil.rmtree follows no link",
+    "maintenance/purge.py": "files that its walk found without following links; views go through TreeFile",
+    # Files in `.holdfast/` of a worktree: each tests the folder for links before it writes.
+    "kernel/workspace.py": "the journal's home",
+    "kernel/commit.py": "a queued command that was read",
+    "kernel/inbox.py": ".holdfast/inbox",
+    "kernel/latch.py": ".holdfast/latch",
+    "kernel/failures.py": ".holdfast/hook-failures.jsonl",
+    "clients/events.py": ".holdfast/seen",
+    "hooks/": ".holdfast: pending, shared, seen, slots",
+    "session/session_files.py": ".holdfast/sessions",
+    "session/client_questions.py": ".holdfast/waiting",
+    "session/usage_limits.py": ".holdfast/limits",
+    "budgets/last_turn.py": ".holdfast/last-turn",
+    "gates/pictures.py": ".holdfast/pictures",
+    "fleet/current_life.py": ".holdfast/lives",
+    "plans/worktrees.py": ".holdfast/plans",
+}
+MAY_TOUCH = re.compile(
+    r"(?<![\w.])open\(|from (?:os|shutil|tempfile) import|\b(?:os|shutil|tempfile)\.\w+\(|\b(?:write_synced|write_aside|place_new)\(|"
+    r"\.(?:write_text|write_bytes|symlink_to|hardlink_to|touch)\("
+)
+
+
+def touched_in(tree: ast.AST) -> set[str]:
+    """The calls of a module that touch a file by its path."""
+    nodes = list(ast.walk(tree))
+    sources = {
+        name.asname or name.name: one.module
+        for one in nodes
+        if isinstance(one, ast.ImportFrom)
+        for name in one.names
+    }
+    found = set()
+    for node in nodes:
+        called = node.func if isinstance(node, ast.Call) else None
+        if isinstance(called, ast.Name):
+            is_writer = sources.get(called.id) == WRITERS.get(called.id, "")
+            is_system = called.id in (BY_PATH.get(str(sources.get(called.id))) or ())
+            if called.id == "open" or is_writer or is_system:
+                found.add(called.id)
+        elif isinstance(called, ast.Attribute):
+            owner = called.value.id if isinstance(called.value, ast.Name) else ""
+            wanted = BY_PATH.get(owner, frozenset())
+            if wanted is None or called.attr in wanted or called.attr in METHODS:
+                found.add(f"{owner}.{called.attr}")
+    return found
+
+
+def allowed_for(module: str) -> str:
+    """The entry of the list that lets a module touch files by their paths; empty without one."""
+    for entry in ELSEWHERE:
+        if module == entry or (entry.endswith("/") and module.startswith(entry)):
+            return entry
+    return ""
+
+
+def test_a_file_of_a_work_tree_is_touched_in_one_way() -> None:
+    touching = {
+        str(path.relative_to(SOURCE)): calls
+        for path in SOURCE.rglob("*.py")
+        if MAY_TOUCH.search(text := path.read_text()) and (calls := touched_in(ast.parse(text)))
+    }
+    wrong = {module: calls for module, calls in touching.items() if not allowed_for(module)}
+    assert wrong == {}, "use kernel.tree_file.TreeFile"
+    used = {allowed_for(module) for module in touching}
+    assert ELSEWHERE.keys() - used == set(), "nothing needs these entries any more"
+
+
+def test_the_modules_that_write_the_protocols_files_are_not_on_the_list() -> None:
+    """What writes below a work tree by a name that comes from a repository, an agent or a transcript."""
+    for module in ("rfc/init.py", "rfc/reader.py", "fleet/backups.py", "fleet/epic_readme.py"):
+        assert not allowed_for(module)
+    for module in ("fleet/messages.py", "kernel/views/asides.py", "kernel/views/reconcile.py"):
+        assert not allowed_for(module)
+    for module in ("kernel/views/move.py", "kernel/jsonl.py", "budgets/side_files.py"):
+        assert not allowed_for(module)
+    for module in ("loop/track.py", "plans/discovery.py", "session/ccc_files.py"):
+        assert not allowed_for(module)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("open(path)", "os.unlink(path)", "os.makedirs(path)", "shutil.rmtree(path)"),
+        *("Path(path).write_text('')", "tempfile.mkdtemp()", "from os import rename\nrename(a, b)"),
+        "from holdfast.kernel.plain_file import write_synced\nwrite_synced(path, b'')",
+    ],
+)
+def test_the_lint_sees_each_way_to_touch_a_file(text: str) -> None:
+    assert touched_in(ast.parse(text))
+    assert MAY_TOUCH.search(text)

@@ -83,7 +83,8 @@ class Scene:
 
     def waypoints(self) -> list[str]:
         folder = self.root / WAYPOINTS
-        return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+        names = (path.name for path in folder.iterdir()) if folder.exists() else ()
+        return sorted(name for name in names if not name.startswith("."))
 
 
 def read(path: Path) -> dict[str, Any]:

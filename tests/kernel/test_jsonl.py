@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from holdfast.kernel.jsonl import LineFile
+from holdfast.kernel.tree_file import TreeFile
 
 
 def is_event(value: Any) -> bool:
@@ -16,12 +17,12 @@ def is_event(value: Any) -> bool:
 
 
 def append(path: Path, *versions: int) -> None:
-    with LineFile(str(path), is_event) as file:
+    with LineFile(TreeFile(str(path.parent), path.name), is_event) as file:
         file.append([{"version": version} for version in versions])
 
 
 def last(path: Path) -> Any:
-    with LineFile(str(path), is_event) as file:
+    with LineFile(TreeFile(str(path.parent), path.name), is_event) as file:
         return file.last()
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.tree_file import TreeFile
 from holdfast.loop.lock import LockTimeout, TrackLock
 from holdfast.processes.identity import own, started
 from tests.loop.world import World, process, wait_for
@@ -28,7 +29,12 @@ def make(tmp_path: Path) -> Make:
 
     def made(*, patience: float = 30, stale_after: float = 300) -> TrackLock:
         guard = str(tmp_path / "home" / "holder")
-        return TrackLock(str(tmp_path), guard, patience=patience, stale_after=stale_after)
+        return TrackLock(
+            TreeFile(str(tmp_path.parent), tmp_path.name),
+            guard,
+            patience=patience,
+            stale_after=stale_after,
+        )
 
     return made
 
@@ -179,7 +185,7 @@ def test_a_lock_that_changed_hands_while_it_was_broken_is_given_back(
     rename = os.rename
     others: list[int] = []
 
-    def late(source: str, target: str) -> None:
+    def late(source: str, target: str, **folders: int) -> None:
         if not others:
             # Its owner came back, gave it up, and another script took it: all before our rename.
             keep = tmp_path / "keep"
@@ -187,7 +193,7 @@ def test_a_lock_that_changed_hands_while_it_was_broken_is_given_back(
             rename(lock, tmp_path / "old")
             lock.mkdir()
             others.append(lock.stat().st_ino)
-        rename(source, target)
+        rename(source, target, **folders)
 
     monkeypatch.setattr(os, "rename", late)
     with pytest.raises(LockTimeout), make(patience=0.2) as held:

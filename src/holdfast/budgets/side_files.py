@@ -6,14 +6,13 @@ Lines are numbered; the next check appends from the journal what a crash left ou
 
 from __future__ import annotations
 
-import os
-
 from holdfast.budgets.rules import budget as rules
 from holdfast.budgets.rules.documents import WAYPOINTS
 from holdfast.kernel import canonical_json
 from holdfast.kernel.jsonl import LineFile
 from holdfast.kernel.state import load
-from holdfast.kernel.views.files import Unreadable, read_file
+from holdfast.kernel.tree_file import TreeFile, is_git_name
+from holdfast.kernel.views.files import Unreadable, file_at, read_file
 from holdfast.kernel.workspace import worktrees
 
 TYPE_CHECKING = False
@@ -34,9 +33,7 @@ def append_metrics(
     """Append the lines that are missing, of `crossings` in all. `fresh` are the newest records."""
     if not crossings:
         return
-    path = os.path.join(workspace.root, METRICS)
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with LineFile(path, _is_metric) as file:
+    with LineFile(file_at(workspace, METRICS), _is_metric) as file:
         last = file.last()
         number = last["number"] if last else 0
         if number == crossings:
@@ -95,15 +92,15 @@ def find_waypoints(workspace: Workspace, streams: Sequence[str], text: str) -> l
     spelled = canonical_json.dumps(text)[1:-1].encode()
     found = []
     for root in worktrees(workspace):
-        folder = os.path.join(root, WAYPOINTS)
-        names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-        paths = [os.path.join(folder, name) for name in names if f"{WAYPOINTS}/{name}" != newest]
-        found += [path for path in paths if _is_in(path, spelled)]
+        folder = TreeFile(root, WAYPOINTS)
+        names = [name for name in sorted(folder.names_if_any()) if f"{WAYPOINTS}/{name}" != newest]
+        files = [folder.below(name) for name in names if not is_git_name(name)]
+        found += [str(file) for file in files if _is_in(file, spelled)]
     return found
 
 
-def _is_in(path: str, spelled: bytes) -> bool:
+def _is_in(file: TreeFile, spelled: bytes) -> bool:
     try:
-        return spelled in read_file(path)[1]
+        return spelled in read_file(file)[1]
     except (OSError, Unreadable):
         return False

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
+    from holdfast.kernel.tree_file import TreeFile
+
 # Enough for the last line, unless it is very long.
 TAIL = 4096
 # The files that this process appended to last: what they were then, and their last line. One that is still the
@@ -30,10 +32,9 @@ class LineFile:
     """One such file, opened for one process at a time. `is_ours` tells a line of its owner from any
     other JSON."""
 
-    def __init__(self, path: str, is_ours: Callable[[Any], bool]) -> None:
-        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        self._descriptor = os.open(path, flags, 0o666)
-        self._path = path
+    def __init__(self, file: TreeFile, is_ours: Callable[[Any], bool]) -> None:
+        self._descriptor = file.open_to_append()
+        self._path = str(file)
         self._is_ours = is_ours
         self._size = 0
         # The last line that this process appended; None if the file is another one since.

@@ -29,6 +29,7 @@ _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW | os.O_CLOEXEC
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 # How the name of a file begins that is being written.
 UNFINISHED = ".holdfast-"
+_APPEND = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NO_NAMES = frozenset(("", ".", ".."))
 _IN_THE_WAY = (errno.ELOOP, errno.ENOTDIR)
 # Letters that HFS+ leaves out when it compares names.
@@ -176,6 +177,19 @@ class TreeFile:
         with OpenFolder(self, make=make_folders) as folder:
             return os.open(self.name, _CREATE, mode, dir_fd=folder)
 
+    def open_to_append(self) -> int:
+        """Return a descriptor of a regular file that is appended to in place, made where it is missing. One that
+        has a second name is refused: what that name is for is not known."""
+        with OpenFolder(self, make=True) as folder:
+            descriptor = os.open(self.name, _APPEND, 0o666, dir_fd=folder)
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
+            os.close(descriptor)
+            is_file = stat.S_ISREG(status.st_mode)
+            what = "it has another name" if is_file else "it is not a regular file"
+            raise OSError(errno.EMLINK if is_file else errno.EINVAL, what, str(self))
+        return descriptor
+
     def write(self, content: bytes, mode: int | None = None, *, is_new: bool = False) -> None:
         """Write a whole, synced file, or none; folders on the way are made. `is_new`: FileExistsError where
         anything stands. Without a mode it gets that of every new file."""
@@ -205,6 +219,11 @@ class TreeFile:
         """Make this folder and those above it, where they are missing."""
         with OpenFolder(self.below("_"), make=True, mode=mode):
             pass
+
+    def make_new_folder(self, mode: int) -> None:
+        """Make this one folder; FileExistsError where anything stands."""
+        with OpenFolder(self) as folder:
+            os.mkdir(self.name, mode, dir_fd=folder)
 
     def rename(self, to: TreeFile) -> None:
         """Rename it, also over another file."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast.journal.interface import Journal, Record
+    from holdfast.kernel.tree_file import TreeFile
     from holdfast.kernel.workspace import Workspace
     from holdfast.loop.track import Track
 
@@ -39,9 +40,9 @@ class Attempt(TypedDict):
     exit_code: int | None
 
 
-def catch_up(path: str, journal: Journal, stream: str, fresh: Sequence[Record]) -> None:
+def catch_up(side: TreeFile, journal: Journal, stream: str, fresh: Sequence[Record]) -> None:
     """Append what is missing. `fresh` are the records of the command that was just done."""
-    with LineFile(path, _is_event) as file:
+    with LineFile(side, _is_event) as file:
         last = file.last()
         version = last["version"] if last else 0
         missing: Sequence[Record]

@@ -17,7 +17,7 @@ from typing import TypedDict
 from holdfast.kernel import canonical_json
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import StoreAway, from_os_error
-from holdfast.kernel.rename import place_new
+from holdfast.kernel.tree_file import TreeFile, place_new
 from holdfast.processes.identity import lives, own
 
 
@@ -48,8 +48,11 @@ class LockTimeout(StoreAway):
 class TrackLock:
     """One track's lock, held from before the workspace's lock until the file is written."""
 
-    def __init__(self, folder: str, guard: str, *, patience: float, stale_after: float) -> None:
-        self.path = os.path.join(folder, NAME)
+    def __init__(
+        self, folder: TreeFile, guard: str, *, patience: float, stale_after: float
+    ) -> None:
+        self._file = folder.below(NAME)
+        self.path = str(self._file)
         self._guard = guard
         self._patience = patience
         self._stale_after = stale_after
@@ -71,11 +74,8 @@ class TrackLock:
         return self
 
     def __exit__(self, *_: object) -> None:
-        try:
-            os.rmdir(self.path)
-        except OSError:
-            # Broken by a process that took us for dead, or moved with its track: no longer ours.
-            pass
+        # Where that fails: broken by a process that took us for dead, or moved with its track.
+        self._file.remove_folder()
         self._let_go()
 
     def _take_guard(self, deadline: float) -> None:
@@ -111,7 +111,7 @@ class TrackLock:
             os.pwrite(self._descriptor, text.encode("ascii").ljust(HOLDER_BYTES), 0)
         while True:
             try:
-                os.mkdir(self.path, OUR_MODE)
+                self._file.make_new_folder(OUR_MODE)
                 return
             except FileExistsError:
                 if self._break_if_dead(left_by):
@@ -122,36 +122,37 @@ class TrackLock:
 
     def _break_if_dead(self, left_by: str) -> bool:
         """Break the lock that stands there if the rule allows it; whether it did."""
-        try:
-            status = os.lstat(self.path)
-        except FileNotFoundError:
+        status = self._file.status()
+        if status is None:
             return True
         is_folder = stat.S_ISDIR(status.st_mode)
         ours = is_folder and not status.st_mode & _OWNER_WRITES
         age = time.time() - status.st_mtime
         if not (ours and left_by) and age <= self._stale_after:
             return False
-        aside = f"{self.path}.broken-{new_id()[:8]}"
+        aside = self._file.beside(f"{NAME}.broken-{new_id()[:8]}")
         try:
-            os.rename(self.path, aside)
+            self._file.rename(aside)
         except FileNotFoundError:
             return True
-        if os.lstat(aside).st_ino != status.st_ino:
-            _put_back(aside, self.path)
+        moved = aside.status()
+        if moved is None or moved.st_ino != status.st_ino:
+            _put_back(aside, self._file)
             return False
-        try:
-            (os.rmdir if is_folder else os.unlink)(aside)
-        except OSError:
-            pass  # others keep things in it; they stay there, out of the way
+        # Where others keep things in it, they stay there, out of the way.
+        if is_folder:
+            aside.remove_folder()
+        else:
+            aside.remove_if_any()
         holder = left_by if ours and left_by else "another tool"
         self.broken.append({"lock": self.path, "age_seconds": max(int(age), 0), "holder": holder})
         return True
 
     def _timeout(self, holder: str) -> LockTimeout:
-        try:
-            age = f"it is {max(int(time.time() - os.lstat(self.path).st_mtime), 0)} s old"
-        except OSError:
-            age = "it is free right now"
+        status = self._file.status()
+        age = "it is free right now"
+        if status is not None:
+            age = f"it is {max(int(time.time() - status.st_mtime), 0)} s old"
         return LockTimeout(
             f"The lock {self.path} could not be had for {self._patience:g} s: {holder} holds it, "
             f"{age}.",
@@ -168,12 +169,12 @@ class TrackLock:
                 self._descriptor = -1
 
 
-def _put_back(aside: str, path: str) -> None:
+def _put_back(aside: TreeFile, file: TreeFile) -> None:
     """Give back a lock that another process took between our look and the rename."""
     try:
-        place_new(aside, path)
+        place_new(aside, file)
     except OSError:
-        os.rmdir(aside)
+        aside.remove_folder()
 
 
 def _holder(descriptor: int) -> str:

@@ -15,8 +15,9 @@ from holdfast.kernel.digest import digest
 from holdfast.kernel.errors import HoldfastError, NotAllowed, NotFound, Usage, from_os_error
 from holdfast.kernel.rules import Decision
 from holdfast.kernel.state import at_version, load
+from holdfast.kernel.tree_file import TreeFile
 from holdfast.kernel.views import quarantine
-from holdfast.kernel.views.files import Unreadable, identity_of, read_file, target_of
+from holdfast.kernel.views.files import Unreadable, file_at, identity_of, read_file
 from holdfast.kernel.views.files import text_of as text_in
 from holdfast.kernel.views.reconcile import UNKNOWN
 from holdfast.loop import history
@@ -52,9 +53,9 @@ class TrackFolder:
         # Relative to the workspace's root, as the view's path is.
         self.folder = folder or f"{TRACKS}/{track}"
         # Refuses a folder that is a link to somewhere else.
-        self.metadata = target_of(workspace, f"{self.folder}/{METADATA}")
-        self.root = os.path.dirname(self.metadata)
-        self.history = os.path.join(self.root, HISTORY)
+        self.metadata = file_at(workspace, f"{self.folder}/{METADATA}")
+        self.root = os.path.dirname(str(self.metadata))
+        self.history = self.metadata.beside(HISTORY)
         known = digest(self.root.encode("utf-8", "surrogateescape")).hex()[:16]
         self.own = os.path.join(workspace.home, "loop", f"{track}-{known}")
         self.guard = os.path.join(self.own, "holder")
@@ -190,7 +191,7 @@ class Track:
 
     def lock(self) -> TrackLock:
         return TrackLock(
-            self.place.root,
+            TreeFile(self.workspace.root, self.place.folder),
             self.place.guard,
             patience=self._patience,
             stale_after=self._stale_after,
@@ -291,10 +292,14 @@ class Track:
     def _content(self, name: str) -> bytes:
         """The content of a file that the track's author writes, perhaps behind a link; empty without it."""
         try:
-            return read_file(os.path.realpath(os.path.join(self.place.root, name)))[1]
+            real = os.path.realpath(os.path.join(self.place.root, name))
+            root = self.workspace.root
+            if not real.startswith(f"{root}/"):
+                raise Unreadable("behind a link out of the workspace")
+            return read_file(file_at(self.workspace, real[len(root) + 1 :]))[1]
         except (FileNotFoundError, NotADirectoryError):
             return b""
-        except Unreadable as problem:
+        except (Unreadable, NotAllowed) as problem:
             path = f"{self.place.folder}/{name}"
             raise HoldfastError(
                 f"{path} cannot be read: {problem}.",
@@ -314,7 +319,7 @@ class Track:
             if command["do"] != "start" and not self._opened:
                 raise missing(self.workspace, self.place)
             try:
-                os.makedirs(self.place.root, exist_ok=True)
+                TreeFile(self.workspace.root, self.place.folder).make_folder()
             except OSError as error:
                 raise from_os_error(error, f"making the folder {self.place.folder}") from error
         now = self.now if now is None else now
@@ -335,7 +340,7 @@ class Track:
             )
 
         self._refuse_no_file()
-        if not self._opened and os.path.lexists(self.place.metadata):
+        if not self._opened and self.place.metadata.status() is not None:
             # So that what the file says is known before anything is decided.
             ask({"do": "open", "folder": folder})
         done = TrackResult(self, ask({**command, "folder": folder, "actor": self.actor}, id))
@@ -351,10 +356,10 @@ class Track:
 
     def _refuse_no_file(self) -> None:
         """A folder or a pipe in the place of the file is refused, as it is when it is read."""
-        try:
-            mode = os.lstat(self.place.metadata).st_mode
-        except OSError:
+        status = self.place.metadata.status()
+        if status is None:
             return
+        mode = status.st_mode
         if not stat.S_ISREG(mode) and not stat.S_ISLNK(mode):
             kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
             raise rules.corrupt(self.recorded(), f"{self.place.folder}/{METADATA}", kind)
@@ -364,7 +369,7 @@ class Track:
             fresh = [] if outcome["duplicate"] else outcome["records"]
             history.catch_up(self.place.history, self.workspace.journal, self.place.stream, fresh)
         except OSError as error:
-            name = os.path.basename(self.place.history)
+            name = self.place.history.name
             return [f"{name} was not written: {error.strerror}. The next command makes it good."]
         return []
 
@@ -395,24 +400,25 @@ def prepare_restore(
         return
     state: LoopState = load(workspace.journal, rules, stream)[0]
     track = Track(workspace, writer, TrackFolder(workspace, name, state["folder"]), actor=actor)
-    os.makedirs(track.place.root, exist_ok=True)
+    TreeFile(workspace.root, track.place.folder).make_folder()
     with track.lock():
         yield _set_aside(workspace, track.place.metadata, now)
         history.catch_up(track.place.history, workspace.journal, stream, ())
 
 
-def _set_aside(workspace: Workspace, metadata: str, now: int) -> str:
+def _set_aside(workspace: Workspace, metadata: TreeFile, now: int) -> str:
     try:
         parse(text_in(read_file(metadata)[1]))
     except FileNotFoundError:
         return ""
     except (Unreadable, Corrupt):
-        if os.path.isdir(metadata) and not os.path.islink(metadata):
+        status = metadata.status()
+        if status is not None and stat.S_ISDIR(status.st_mode):
             # Quarantine holds files; a folder is moved as it is, with all that is in it.
-            aside = f"{metadata}.{now}"
-            os.rename(metadata, aside)
-            return aside
+            aside = metadata.beside(f"{metadata.name}.{now}")
+            metadata.rename(aside)
+            return str(aside)
         kept = quarantine.keep(workspace, metadata, now)
-        os.unlink(metadata)
+        metadata.remove()
         return kept
     return ""

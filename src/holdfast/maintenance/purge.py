@@ -32,9 +32,10 @@ from holdfast.kernel.errors import Conflict, Usage
 from holdfast.kernel.plain_file import open_plain, read_plain, write_synced
 from holdfast.kernel.rules import Decision
 from holdfast.kernel.state import PURGED, fold, load
+from holdfast.kernel.tree_file import TreeFile
 from holdfast.kernel.views.asides import DISPLACED, list_asides
 from holdfast.kernel.views.asides import MARK as MARK_ASIDE
-from holdfast.kernel.views.files import target_of
+from holdfast.kernel.views.files import file_at
 from holdfast.kernel.workspace import TOOL_FOLDER, user_folder, worktrees
 from holdfast.loop import history as loop_history
 from holdfast.maintenance.backup import COMPLETE, UNFINISHED
@@ -408,10 +409,10 @@ def _show_anew(place: Workspace, streams: Sequence[str], text: str, now: int) ->
     rows = journal.views(worktree=place.root)
     for row in rows:
         if text and text in row["path"]:
-            target = target_of(place, row["path"])
-            if os.path.lexists(target):
-                os.unlink(target)
-            _remove_empty(os.path.dirname(target), place.root)
+            target = file_at(place, row["path"])
+            if target.status() is not None:
+                target.remove()
+            _remove_empty(target)
     if text and isinstance(journal, SqliteJournal):
         upkeep.forget_views(journal, text)
     elif text:
@@ -423,13 +424,12 @@ def _show_anew(place: Workspace, streams: Sequence[str], text: str, now: int) ->
         place.close()
 
 
-def _remove_empty(folder: str, root: str) -> None:
-    while folder != root and folder.startswith(root):
-        try:
-            os.rmdir(folder)
-        except OSError:
-            return
-        folder = os.path.dirname(folder)
+def _remove_empty(file: TreeFile) -> None:
+    """Remove the folders that a removed file leaves empty."""
+    parts = file.path.split("/")[:-1]
+    while parts:
+        TreeFile(file.root, "/".join(parts)).remove_folder()
+        parts.pop()
 
 
 def _files_with(workspace: Workspace, text: str) -> list[str]:

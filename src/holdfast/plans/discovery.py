@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypedDict
 from holdfast.gates.rules.gate_xml import place_of
 from holdfast.kernel.errors import Conflict, NotAllowed, NotFound, Usage
 from holdfast.kernel.plain_file import open_plain
+from holdfast.kernel.views.files import file_at
 from holdfast.plans.rules import document
 from holdfast.plans.rules.model import LAST_EARLY_PHASE, number_of
 from holdfast.plans.rules.waves import natural
@@ -202,11 +203,8 @@ def write_plan(workspace: Workspace, request: NewPlanRequest) -> NewPlan:
     )
     text += LOOK.format(title=_escape(title)) if looks else ""
     if not request.dry_run:
-        target = os.path.join(workspace.root, path)
-        os.makedirs(os.path.dirname(target), exist_ok=True)
         try:
-            with open(target, "x", encoding="utf-8") as file:
-                file.write(text)
+            file_at(workspace, path).write(text.encode(), is_new=True)
         except FileExistsError:
             raise Conflict(
                 f"{path} is there already.", hint="Name another plan: holdfast plan new PHASE/PLAN"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 from holdfast.kernel import clock
@@ -50,7 +51,13 @@ def _aim_of(place: TreeFile | str) -> str:
 
 def _copy(place: TreeFile | str, destination: int) -> None:
     """Chunk by chunk: the file may be far larger than memory should be."""
-    source = open_plain(place) if isinstance(place, str) else place.open()
+    try:
+        source = open_plain(place) if isinstance(place, str) else place.open()
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+        os.write(destination, b"not a regular file\n")
+        return
     try:
         while chunk := os.read(source, 1 << 20):
             write_all(destination, chunk)
