@@ -176,7 +176,7 @@ class FleetAgent:
         if not self.is_here:
             return b"", {}
         try:
-            _, content = read_file(self.file)
+            _, content = read_file(self.epic.tree_file(checkpoint_path(self.id)))
             return content, file.parse(text_of(content))
         except (FileNotFoundError, NotADirectoryError):
             return b"", {}

@@ -14,7 +14,7 @@ from pydantic import Field
 from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.text import safe
-from holdfast.kernel.views.files import Unreadable, read_file, target_of, text_of
+from holdfast.kernel.views.files import Unreadable, file_at, read_file, text_of
 from holdfast.maintenance import status
 from holdfast.maintenance.conflicts import list_conflicts
 from holdfast.maintenance.history import history as latest
@@ -130,7 +130,7 @@ def _view(call: ToolCall, path: str) -> str:
     if path not in _paths(call):
         raise NotFound(f"There is no view {path!r:.200}.", hint="resources/list lists them.")
     try:
-        return text_of(read_file(target_of(call.workspace, path))[1])
+        return text_of(read_file(file_at(call.workspace, path))[1])
     except FileNotFoundError:
         raise NotFound(f"{path} is not there.", hint="The next checkpoint writes it.") from None
     except Unreadable as problem:

@@ -10,6 +10,7 @@ import os
 
 from holdfast.kernel.crash import reached
 from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.kernel.tree_file import TreeFile
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
 from holdfast.remote.offline import works_offline
 from holdfast.session import ccc_files, progress_step
@@ -253,9 +254,10 @@ def _show_prompt(run: CheckpointRun) -> Step:
 
 def _read_prompt(run: CheckpointRun) -> tuple[str, str]:
     """The section as the file has it, and what is wrong with it."""
-    path = os.path.join(run.workspace.root, run.folder, PROGRESS_FILE)
     try:
-        _, content = read_file(path)
+        _, content = read_file(
+            TreeFile(run.workspace.root, os.path.join(run.folder, PROGRESS_FILE))
+        )
         read = progress.parse(text_of(content))
         for shortcoming in progress.shortcomings(
             text_of(content), needs_issue=is_set_up(run.settings)

@@ -11,6 +11,7 @@ import os
 from holdfast.clients.table import clients_at_home, own_id
 from holdfast.kernel import clock, config
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.tree_file import TreeFile
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
 from holdfast.remote.offline import reads_offline
 from holdfast.session import client_process, handover_text, pack, session_files, sessions
@@ -470,7 +471,7 @@ def _absorb_file(workspace: Workspace, state: SessionState, now: int) -> Session
     stream = rules.stream_of(state["session"])
     for path, written in rules.render(state).items():
         try:
-            _, content = read_file(os.path.join(workspace.root, path))
+            _, content = read_file(TreeFile(workspace.root, path))
             # Asked after the file was read: a writer says so in the journal before it writes.
             if not workspace.journal.views(worktree=workspace.root, stream=stream, path=path):
                 continue  # the file shows a session that was captured later
