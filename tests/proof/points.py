@@ -97,6 +97,9 @@ def _by_process(log: Path, root: Path) -> dict[str, list[Point]]:
         if match is None:
             continue
         process, call, arguments = match.groups()
+        # A name that is seen from the descriptor of its folder.
+        if call.endswith(("at", "at2")):
+            arguments = re.sub(r'\d+<([^>]*)>, "([^/"][^"]*)"', r'"\1/\2"', arguments)
         counts[process, call] += 1
         number = counts[process, call]
         own = points.setdefault(process, [])

@@ -54,7 +54,7 @@ class Proof:
         before the commit, the commit is synced before the view is put in place, and the answer comes
         last."""
         steps = [
-            ("write", ".holdfast/views/"),
+            ("write", ".default.md.holdfast."),
             ("fdatasync", "journal.db-wal"),
             ("renameat2", VIEW),
             ("write", "(the answer)"),
@@ -147,8 +147,8 @@ class Proof:
             kinds = set(scene.kinds()) - {"noted"}
             check(kinds <= self.subject.kinds, f"something was taken for an edit: {kinds}")
             check(not scene.quarantined(), "something was put into quarantine")
-            ignored = (scene.tools / ".gitignore").read_text()
-            check(ignored == "*\n", f"the tool folder does not ignore itself: {ignored!r}")
+            seen = scene.git("status", "--porcelain", "-uall", "--", ".holdfast")
+            check(not seen, f"the tool folder does not ignore itself: {seen!r}")
             sound = scene.problems()
             check(not sound, f"the journal is damaged afterwards: {sound}")
         finally:
