@@ -12,7 +12,7 @@ import holdfast
 from bench.harness import Contender, Plan, Row, repository, take_turns, timed_row
 from bench.subject import ACTOR, STREAM, Latest, bench_writer, body
 from holdfast.kernel import clock
-from holdfast.kernel.views.exchange import exchange
+from holdfast.kernel.rename import HERE, exchange_names
 from holdfast.loop.api import LoopStep
 
 OURS, BASE = "step.done", "record + file replaced"
@@ -101,7 +101,7 @@ def _record_and_calls(folder: str) -> Contender:
             begin_writing(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
         os.close(descriptor)
         writer.execute(STREAM, told, actor=ACTOR, now=clock.now())
-        exchange(aside, view)
+        exchange_names(HERE, aside, HERE, view)
         os.unlink(aside)
         descriptor = os.open(f"{folder}/history", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         os.write(descriptor, line)

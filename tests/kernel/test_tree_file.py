@@ -88,7 +88,7 @@ def test_a_folder_that_is_a_link_out_of_the_tree_leads_nowhere(
     (root / "mine").write_text("mine\n")
     (root / ".git").mkdir()
     (root / ".git/precious").write_text("precious\n")
-    aims = {
+    aims: dict[str, str | Path] = {
         "outside": outside,
         "parent": "..",
         "git": ".git",
