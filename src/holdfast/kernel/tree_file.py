@@ -105,6 +105,11 @@ class TreeFile:
         """Return a file in this folder."""
         return TreeFile(self.root, f"{self.path}/{name}", is_strict=self.is_strict)
 
+    def is_beside(self, other: TreeFile) -> bool:
+        """Return whether another file is in the same folder."""
+        ours, theirs = self.path.rpartition("/")[0], other.path.rpartition("/")[0]
+        return self.root == other.root and ours == theirs
+
     def is_apart(self) -> bool:
         """Return whether a link on the way to it leads out of the root."""
         return _is_apart(self.root, self.path.split("/")[:-1])
@@ -227,8 +232,12 @@ class TreeFile:
 
     def rename(self, to: TreeFile) -> None:
         """Rename it, also over another file."""
-        with OpenFolder(self) as here, OpenFolder(to) as there:
-            os.rename(self.name, to.name, src_dir_fd=here, dst_dir_fd=there)
+        with OpenFolder(self) as here:
+            if self.is_beside(to):
+                os.rename(self.name, to.name, src_dir_fd=here, dst_dir_fd=here)
+                return
+            with OpenFolder(to) as there:
+                os.rename(self.name, to.name, src_dir_fd=here, dst_dir_fd=there)
 
     def remove(self) -> None:
         """Remove a file, or a link itself."""
@@ -253,15 +262,22 @@ class TreeFile:
 
 def exchange(one: TreeFile, other: TreeFile) -> bool:
     """Swap two files. False where the file system cannot: then the other one is gone."""
-    with OpenFolder(one) as here, OpenFolder(other) as there:
-        return exchange_names(here, one.name, there, other.name)
+    with OpenFolder(one) as here:
+        if one.is_beside(other):
+            return exchange_names(here, one.name, here, other.name)
+        with OpenFolder(other) as there:
+            return exchange_names(here, one.name, there, other.name)
 
 
 def place_new(one: TreeFile, other: TreeFile, *, folder_mode: int | None = None) -> None:
     """Rename a file; FileExistsError where anything stands. With a mode, missing folders are made."""
     make, mode = folder_mode is not None, folder_mode or 0
-    with OpenFolder(one) as here, OpenFolder(other, make=make, mode=mode) as there:
-        take_name(here, one.name, there, other.name)
+    with OpenFolder(one) as here:
+        if one.is_beside(other):
+            take_name(here, one.name, here, other.name)
+            return
+        with OpenFolder(other, make=make, mode=mode) as there:
+            take_name(here, one.name, there, other.name)
 
 
 class OpenFolder:

@@ -35,6 +35,16 @@ STALE_SECONDS = 600
 LONGEST_NAME = 180
 
 
+class Survey:
+    """The ends of the names that stood beside a view, and the names in its folder of the journal's home."""
+
+    __slots__ = ("beside", "home")
+
+    def __init__(self, beside: frozenset[str], home: frozenset[str]) -> None:
+        self.beside = beside
+        self.home = home
+
+
 class Asides:
     """The other files of one view."""
 
@@ -66,10 +76,20 @@ class Asides:
         """
         return self.target.beside(self._stem + _time_of(placed))
 
-    def displaced(self, placed: str) -> TreeFile:
-        """Return where the file is that the content with this identity displaced."""
-        beside = self.staged(placed)
-        return beside if beside.status() else self.home.below(_time_of(placed))
+    def survey(self) -> Survey:
+        """Look once at the names beside the view, and at those in the journal's home."""
+        folder = self.target.path.rpartition("/")[0]
+        names = names_in(self.target.root, folder)
+        length = len(self._stem)
+        beside = frozenset(name[length:] for name in names if name.startswith(self._stem))
+        return Survey(beside, frozenset(self.home.names_if_any()))
+
+    def displaced(self, placed: str, seen: Survey | None = None) -> TreeFile | None:
+        """Return the file that the content with this identity displaced; None where there is none."""
+        seen, name = seen or self.survey(), _time_of(placed)
+        if name in seen.beside:
+            return self.staged(placed)
+        return self.home.below(name) if name in seen.home else None
 
     def stow(self, file: TreeFile, name: str) -> TreeFile:
         """Move a file from beside the view into the journal's home; where it is now."""
@@ -89,14 +109,15 @@ class Asides:
             place_new(file, kept)
         return kept
 
-    def edits(self) -> list[tuple[TreeFile, int]]:
+    def edits(self, seen: Survey | None = None) -> list[tuple[TreeFile, int]]:
         """Return the edits that wait to become records: file, and version they were made on."""
-        found = [
-            (file, base)
-            for file, name in self._beside()
-            if (base := _base_of(name)) is not None and is_ours(file)
-        ]
-        for name in self.home.names_if_any():
+        seen = seen or self.survey()
+        found = []
+        for name in seen.beside:
+            base, file = _base_of(name), self.target.beside(self._stem + name)
+            if base is not None and is_ours(file):
+                found.append((file, base))
+        for name in seen.home:
             base = _base_of(name)
             if base is not None and self.home.below(name).is_file():
                 found.append((self.home.below(name), base))
@@ -104,24 +125,20 @@ class Asides:
 
     def left(self) -> list[TreeFile]:
         """Return every file of ours beside the target: staged, displaced, or an edit."""
-        return [file for file, _ in self._beside() if is_ours(file)]
+        found = [self.target.beside(self._stem + name) for name in sorted(self.survey().beside)]
+        return [file for file in found if is_ours(file)]
 
-    def remove_stale(self, placed: str) -> None:
+    def remove_stale(self, placed: str, seen: Survey) -> None:
         """Remove what a crash left staged, except the content with the identity `placed`."""
         before = time.time() - STALE_SECONDS
-        for file, name in self._beside():
-            if not name.isdigit() or (placed and name == _time_of(placed)):
+        kept = _time_of(placed) if placed else ""
+        for name in seen.beside:
+            if not name.isdigit() or name == kept:
                 continue
+            file = self.target.beside(self._stem + name)
             status = file.status()
             if status is not None and status.st_mtime < before and is_ours(file):
                 file.remove_if_any()
-
-    def _beside(self) -> Iterator[tuple[TreeFile, str]]:
-        """The files beside the view under names of this kind, with the end of each name."""
-        folder = self.target.path.rpartition("/")[0]
-        for name in names_in(self.target.root, folder):
-            if name.startswith(self._stem):
-                yield self.target.beside(name), name[len(self._stem) :]
 
     def take_over(self) -> None:
         """Bring here what an earlier version left in `.holdfast/views`."""

@@ -86,7 +86,8 @@ def look(
     sighting = Sighting(workspace, path)
     target, asides = sighting.target, sighting.asides
     asides.take_over()
-    asides.remove_stale((row["placed"] if row else None) or "")
+    seen = asides.survey()
+    asides.remove_stale((row["placed"] if row else None) or "", seen)
     changes: list[Change] = []
     shown = UNKNOWN
     if row is not None and row["placed"] is not None:
@@ -279,13 +280,16 @@ def stands_as_written(write: StreamWrite) -> bool:
         if row["placed"] is None or row["removed"]:
             return False
         sighting = Sighting(write.workspace, path)
-        sighting.displaced = sighting.asides.displaced(row["placed"])
+        seen = sighting.asides.survey()
+        displaced = sighting.displaced = sighting.asides.displaced(row["placed"], seen)
         sighting.displaced_version, sighting.expected = row["found_version"], row["found"]
-        if identity_of(sighting.displaced) not in (None, row["found"]):
+        if displaced is not None and identity_of(displaced) not in (None, row["found"]):
+            return False
+        if sighting.asides.edits(seen):
             return False
         sighting.found, sighting.digest = row["placed"], row["digest"]
         write.sightings[path] = sighting
-    return not any(each.asides.edits() for each in write.sightings.values()) and is_as_seen(write)
+    return is_as_seen(write)
 
 
 def is_as_seen(write: StreamWrite) -> bool:
