@@ -97,7 +97,7 @@ def take_over(workspace: Workspace) -> None:
     from holdfast.journal.migrate import LOGS
     from holdfast.journal.sqlite import SqliteJournal
     from holdfast.journal.upkeep import backup
-    from holdfast.kernel.views.exchange import place_new
+    from holdfast.kernel.rename import place_new
 
     source = tree_journal(workspace)
     if not source:
