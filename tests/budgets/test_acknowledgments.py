@@ -13,6 +13,7 @@ from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict, NotAllowed, NotFound, Usage
 from tests.budgets.world import ACKNOWLEDGMENTS, THRESHOLDS, Scene, read
 from tests.cli.conftest import Holdfast
+from tests.gates.person import does
 from tests.session.world import holdfast_process
 
 OURS = {
@@ -51,14 +52,47 @@ def test_without_a_file_nothing_is_acknowledged(scene: Scene) -> None:
 
 
 @pytest.mark.clause("PILOT-61", "AMB-PILOT-06", "AMB-PILOT-08")
-def test_a_file_from_before_is_taken_as_it_is(scene: Scene) -> None:
+def test_a_file_from_before_is_kept_and_counts_once_a_person_confirmed_it(
+    scene: Scene, holdfast: Holdfast
+) -> None:
     write(cost=THEIRS)
+    assert scene.verdict(cost=1) == "go"
+    kept = {"acknowledgments": {"cost": THEIRS}, "last_reset": None, "owner": "ops"}
+    assert scene.acknowledgments() == kept
+    shown = holdfast("guard", "limits").out
+    assert "Cost acknowledged at $26.50" in shown
+    assert "stated in the file. It counts once a person runs: holdfast guard ack cost" in shown
+    scene.ack("cost")
     assert scene.verdict(cost=30) == "go"
-    assert scene.acknowledgments() == {
-        "acknowledgments": {"cost": THEIRS},
-        "last_reset": None,
-        "owner": "ops",
-    }
+    assert scene.acknowledgments() == kept
+
+
+def test_an_agent_that_writes_the_file_before_the_first_check_acknowledges_nothing(
+    scene: Scene,
+) -> None:
+    write(cost=THEIRS, errors=THEIRS)
+    assert scene.verdict(cost=30) == "wait"
+    assert scene.acknowledgments()["acknowledgments"] == {"cost": THEIRS, "errors": THEIRS}
+    scene.ack("cost")
+    assert scene.verdict(cost=30) == "go"
+    assert scene.verdict(cost=30, errors=3) == "wait", "each type is confirmed by itself"
+
+
+def test_a_person_confirms_at_a_terminal_what_the_file_states(
+    scene: Scene, holdfast: Holdfast
+) -> None:
+    write(cost=THEIRS)
+    refused = holdfast("guard", "ack", "cost", "--json")
+    assert (refused.code, refused.envelope["error"]["kind"]) == (4, "no_person")
+    seen = does("guard", "ack", "cost")
+    assert seen.code == 0, seen.screen
+    assert f"{ACKNOWLEDGMENTS} states that cost was acknowledged at" in seen.screen
+    assert scene.verdict(cost=30) == "go"
+    known = scene.state["acknowledgments"]["cost"]
+    assert (known["acknowledged_at"], known["by"]["channel"]) == (
+        THEIRS["acknowledged_at"],
+        "terminal",
+    )
 
 
 @pytest.mark.clause("PILOT-62", "AMB-PILOT-06")
@@ -96,6 +130,8 @@ def test_a_reset_empties_the_file_and_says_so(scene: Scene, holdfast: Holdfast) 
 def test_every_spelling_of_the_value_is_read_and_other_keys_stay(scene: Scene, name: str) -> None:
     entry: dict[str, Any] = {key: THEIRS[key] for key in ("acknowledged_at", "session_id")}
     write(cost={**entry, name: 26.5, "threshold_level": "alert", "user_note": "go on"})
+    scene.check(cost=1)
+    scene.ack("cost")
     assert scene.verdict(cost=30) == "go"
     kept = scene.acknowledgments()["acknowledgments"]["cost"]
     assert kept == {**THEIRS, "threshold_level": "alert", "user_note": "go on"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from holdfast.budgets import stop
@@ -16,8 +17,13 @@ from holdfast.budgets.limits import PROJECT_FILE, WAYPOINT, in_force
 from holdfast.budgets.measure import gather
 from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules.boxes import amount
-from holdfast.budgets.rules.budget import make_halt
-from holdfast.budgets.rules.documents import ALERT_STOP
+from holdfast.budgets.rules.budget import list_stated, make_halt
+from holdfast.budgets.rules.documents import (
+    ACKNOWLEDGMENTS,
+    ALERT_STOP,
+    is_outdated,
+    read_acknowledgments,
+)
 from holdfast.budgets.rules.thresholds import (
     ALERT,
     ALL_TYPES,
@@ -32,15 +38,22 @@ from holdfast.clients.table import own_id
 from holdfast.gates import person as people
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict, HoldfastError, NotFound, Usage
-from holdfast.kernel.signatures import sign, text_of
+from holdfast.kernel.rules import Unparsable
+from holdfast.kernel.signatures import sign
+from holdfast.kernel.signatures import text_of as make_text
+from holdfast.kernel.views.files import Unreadable, read_file, text_of
 from holdfast.session import sessions
 
 if TYPE_CHECKING:
     from holdfast.budgets.check import Budget
     from holdfast.budgets.limits import InForce
-    from holdfast.budgets.rules.ledger import BudgetState, Halt
+    from holdfast.budgets.rules.ledger import Acknowledgment, BudgetState, Halt
     from holdfast.budgets.rules.thresholds import Limits
     from holdfast.kernel.rules import Person
+
+
+# An acknowledgment that no person of ours gave.
+STATED = "stated in the file"
 
 
 class Answered(TypedDict):
@@ -80,6 +93,8 @@ def acknowledge(
     state = budget.state()
     value = _find_alert(state, type, until)
     if value is None:
+        if type in find_stated(budget):
+            return _confirm_at_terminal(budget, type, until, person, now)
         return _answered_before(state, type)
     threshold, limit = state["pending"][type]["threshold"], number_at(state["limits"], STOP, type)
     box, purpose = boxes.alert(type, value, threshold, limit), purpose_of_answer(type)
@@ -92,6 +107,62 @@ def acknowledge(
     if not goes_on:
         return _halt(budget, state, type, person)
     return _answer(budget, state, type, person, until, box)
+
+
+def find_stated(budget: Budget) -> dict[str, Acknowledgment]:
+    """Return the acknowledgments that stand only in the protocol's file, also before its first look."""
+    state = budget.state()
+    if state["opened"]:
+        return list_stated(state)
+    try:
+        text = text_of(read_file(os.path.join(budget.workspace.root, ACKNOWLEDGMENTS))[1])
+        found, reset, _ = read_acknowledgments(text)
+    except (OSError, Unreadable, Unparsable):
+        return {}
+    return {
+        type: one
+        for type, one in found.items()
+        if type in ALL_TYPES and not is_outdated(one, reset)
+    }
+
+
+def describe_stated(type: str, stated: Acknowledgment) -> str:
+    value = stated["value_at_ack"]
+    at = "" if value is None else f" at {amount(type, value)}"
+    return (
+        f"{ACKNOWLEDGMENTS} states that {type} was acknowledged{at}, {stated['acknowledged_at']}."
+    )
+
+
+def _confirm_at_terminal(
+    budget: Budget, type: str, until: float | None, person: Person | None, now: int
+) -> Answered:
+    stated, purpose = find_stated(budget)[type], purpose_of_answer(type)
+    if person is None:
+        shown = [describe_stated(type, stated), "If you say so, it counts."]
+        person = people.require(budget.workspace, purpose, shown, now=now)
+    else:
+        person = people.refuse_made_up(budget.workspace, purpose, person, now=now)
+    return confirm(budget, type, person, until)
+
+
+def confirm(budget: Budget, type: str, person: Person, until: float | None = None) -> Answered:
+    """Let an acknowledgment that stands only in the protocol's file count, for a person who was seen."""
+    stated = find_stated(budget)[type]
+    said, subject = {"answer": "ack", "until": until}, subject_of_answer(type, None)
+    signed = make_text(purpose_of_answer(type), subject, said, describe_stated(type, stated))
+    person = sign(budget.workspace, person, signed, command=f"holdfast guard ack {type}")
+    budget.execute_now({"do": "open"}, now=clock.parse(person["at"]))
+    command = {"do": "ack", "type": type, "until": until, "by": person, "session": own_id()}
+    budget.execute_now(command, now=clock.parse(person["at"]))
+    return {
+        "answer": "acknowledged",
+        "type": type,
+        "value": stated["value_at_ack"],
+        "until": until,
+        "by": person,
+        "waypoint": "",
+    }
 
 
 def _find_alert(state: BudgetState, type: str, until: float | None) -> float | None:
@@ -119,7 +190,7 @@ def _answer(
 ) -> Answered:
     alert, said = state["pending"][type], {"answer": "ack", "until": until}
     subject, saw = subject_of_answer(type, alert), "\n".join(box)
-    signed = text_of(purpose_of_answer(type), subject, said, saw)
+    signed = make_text(purpose_of_answer(type), subject, said, saw)
     typed = f"holdfast guard ack {type}"
     person = sign(budget.workspace, person, signed, command=typed)
     command: dict[str, Any] = {
@@ -198,7 +269,7 @@ def reset(budget: Budget, flags: Limits, *, now: int) -> Reset:
     now = clock.parse(person["at"])
     new = _new_limits(budget, state, flags, now)
     said, subject = {"given": new["given"]}, subject_of_reset(state)
-    signed = text_of(purpose, subject, said, "\n".join(shown))
+    signed = make_text(purpose, subject, said, "\n".join(shown))
     person = sign(budget.workspace, person, signed, command="holdfast guard reset")
     command = {"do": "reset", "by": person, **new, "before": budget.lifted_unsigned()}
     budget.execute_now(command, now=now)

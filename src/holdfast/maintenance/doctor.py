@@ -10,6 +10,7 @@ from holdfast.kernel import config, latch
 from holdfast.kernel.errors import HoldfastError
 from holdfast.maintenance.checks import Check, accept, fail, journal, warn, work_tree
 from holdfast.maintenance.checks.clients import check_clients, check_failures
+from holdfast.session.ccc_files import list_unfollowed
 
 if TYPE_CHECKING:
     from holdfast.clients.condition import HookRuns
@@ -95,12 +96,21 @@ def _check_settings(workspace: Workspace) -> Check:
             fix=error.hint,
         )
     untrusted = config.untrusted_in(workspace, config.from_file(workspace, None))
+    fix = "Look at them: holdfast trust --show. Then, if they are right: holdfast trust"
     if untrusted:
         return warn(
             "settings",
             f"Settings that do not count until a person trusts them: {', '.join(sorted(untrusted))}",
             why="They came with the repository and name commands, places, variables or rules.",
-            fix="Look at them: holdfast trust --show. Then, if they are right: holdfast trust",
+            fix=fix,
+        )
+    unfollowed = list_unfollowed(workspace)
+    if unfollowed:
+        return warn(
+            "settings",
+            f"Files that are not followed until a person trusts them: {', '.join(unfollowed)}",
+            why="They came with the repository and name the issue that is commented on with your key.",
+            fix=fix,
         )
     return accept("settings", "Settings are readable")
 

@@ -18,7 +18,7 @@ from holdfast.kernel.views import quarantine
 from holdfast.kernel.views.absorb import CONFLICTS_FILE
 from holdfast.kernel.workspace import MOVED_FILE, worktrees
 from holdfast.session import client_questions, quotas, usage_limits
-from holdfast.session.ccc_files import broken_progress
+from holdfast.session.ccc_files import broken_progress, list_unfollowed
 from holdfast.session.session_files import FOLDER as SLOTS
 
 TYPE_CHECKING = False
@@ -260,6 +260,8 @@ def _list_files(workspace: Workspace) -> Iterator[tuple[str, str]]:
     """What files in the journal's home and in the worktrees tell."""
     if os.path.exists(os.path.join(workspace.home, PURGE_FILE)):
         yield "A purge was interrupted, and the text is not gone yet", "holdfast doctor --fix"
+    for name in list_unfollowed(workspace):
+        yield f"{name} came with the repository and is not followed", "holdfast trust"
     broken = broken_progress(workspace)
     if broken:
         yield f"{broken}; the next checkpoint writes it anew and keeps a copy", "holdfast resume"

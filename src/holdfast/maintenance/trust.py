@@ -5,15 +5,20 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from holdfast.budgets.acknowledge import confirm, describe_stated, find_stated
+from holdfast.budgets.check import Budget
+from holdfast.budgets.rules.documents import ACKNOWLEDGMENTS
 from holdfast.gates.person import require
 from holdfast.journal.postgres.url import without_password
 from holdfast.kernel import config
 from holdfast.kernel import trust as kernel_trust
-from holdfast.kernel.errors import NotAllowed, NotFound
+from holdfast.kernel.errors import HoldfastError, NotAllowed, NotFound
 from holdfast.kernel.project_home import take_over, tree_journal
 from holdfast.remote.address import SETTING
+from holdfast.session import ccc_files
 
 if TYPE_CHECKING:
+    from holdfast.budgets.rules.ledger import Acknowledgment
     from holdfast.kernel.workspace import Workspace
 
 JOURNAL = "journal"
@@ -22,6 +27,10 @@ JOURNAL_MAY = (
 )
 CAME_WITH_GIT_MAY = "count as yours: the answers to its gates, and the issues of its sessions"
 SIGNERS = "gate.signers"
+FILE_MAY = (
+    "name the issue that a checkpoint comments on with your key, and drive the loop of your agents"
+)
+ACKNOWLEDGMENT_MAY = "let work go on at this alert, as if you had acknowledged it here"
 SERVER_MAY = "keep the journal of this clone, and read all that is noted here"
 
 
@@ -65,6 +74,11 @@ def gather(workspace: Workspace) -> TrustReport:
     if url:
         is_trusted = kernel_trust.is_trusted(workspace, url)
         add(SETTING, without_password(url), SERVER_MAY, trusted=is_trusted)
+    for name in ccc_files.list_unfollowed(workspace):
+        issues = ", ".join(ccc_files.issues_named(workspace, name)) or "no issue"
+        add(name, issues, FILE_MAY)
+    for type, stated in _find_stated(workspace).items():
+        add(ACKNOWLEDGMENTS, describe_stated(type, stated), ACKNOWLEDGMENT_MAY)
     for name, value in config.guarded_in(found).items():
         add(name, value, config.GUARDED[name], trusted=name not in untrusted)
     return {
@@ -84,7 +98,7 @@ def grant(workspace: Workspace, *, now: int) -> TrustReport:
         raise NotFound(
             "The settings of this repository name nothing that needs your trust.",
             hint="Nothing is to be done. A setting that names a command, an address, a path or a key "
-            "needs it, and a journal that came with the project.",
+            "needs it, and a journal or a file of a protocol that came with the project.",
         )
     if report["trusted"]:
         return report
@@ -95,9 +109,16 @@ def grant(workspace: Workspace, *, now: int) -> TrustReport:
     person = require(workspace, "trust these settings", lines, now=now)
     url = str(found.get(SETTING, ""))
     guarded = config.guarded_in(found)
-    if any(one["name"] == JOURNAL for one in report["settings"]):
+    named = {one["name"] for one in report["settings"] if not one["trusted"]}
+    for name in named.intersection(ccc_files.FILES):
+        ccc_files.follow(workspace, name, person["at"])
+    if JOURNAL in named:
         _adopt(workspace)
-    if any(one["name"] == SIGNERS for one in report["settings"]):
+    if ACKNOWLEDGMENTS in named:
+        budget = Budget(workspace, actor=person["name"])
+        for type in find_stated(budget):
+            confirm(budget, type, person)
+    if SIGNERS in named:
         kernel_trust.replace_signers(workspace, person["at"])
     if url:
         kernel_trust.trust(workspace, url, person["at"])
@@ -105,6 +126,13 @@ def grant(workspace: Workspace, *, now: int) -> TrustReport:
         kernel_trust.forget_settings(workspace)
         kernel_trust.trust(workspace, kernel_trust.words_of(guarded), person["at"])
     return gather(workspace)
+
+
+def _find_stated(workspace: Workspace) -> dict[str, Acknowledgment]:
+    try:
+        return find_stated(Budget(workspace, actor=""))
+    except HoldfastError:
+        return {}  # a journal that is not trusted yet, or is away: that comes first
 
 
 def _came_with_git(workspace: Workspace) -> bool:

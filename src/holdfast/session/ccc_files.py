@@ -10,9 +10,11 @@ import os
 
 from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import HoldfastError, NotAllowed, Usage, from_os_error
+from holdfast.kernel.git_index import is_tracked
 from holdfast.kernel.plain_file import is_nested_deeper
 from holdfast.kernel.rules import Unparsable
 from holdfast.kernel.tree_file import TreeFile
+from holdfast.kernel.trust import ISSUE, is_known_here, is_trusted, remember_here, trust
 from holdfast.kernel.views.files import Unreadable, identity_of, read_file, text_of
 from holdfast.session.rules import progress
 from holdfast.session.rules.model import PROGRESS_FILE, STATE_FILE, UNKNOWN_ISSUE, is_issue_name
@@ -33,6 +35,13 @@ PREFERENCES_FILE = ".ccc-preferences.yaml"
 DEEPEST_PREFERENCES = 50
 LARGEST_PREFERENCES = 1 << 20
 MOST_ITERATIONS = 20
+UNFOLLOWED = (
+    "{name} came with the repository and is not followed until a person runs: holdfast trust"
+)
+FILES = (STATE_FILE, PROGRESS_FILE)
+ISSUE_KEYS = ("linearIssue", "activeIssue")
+# Before the name of a file that a person trusted, among the words of `kernel.trust`.
+FOLLOWED = "file:"
 COMMENT, COMMENT_ISSUE = "checkpointCommentId", "checkpointCommentIssue"
 TRIES = 5
 
@@ -71,7 +80,13 @@ def broken_progress(workspace: Workspace) -> str:
 
 
 def read_state(workspace: Workspace) -> dict[str, Any]:
-    """What `.ccc-state.json` says; nothing when it is missing; HoldfastError when it is damaged."""
+    """What `.ccc-state.json` says; nothing when it is missing, or came with the repository and is not
+    trusted; HoldfastError when it is damaged."""
+    state = _read_state(workspace)
+    return state if not state or is_followed(workspace, STATE_FILE) else {}
+
+
+def _read_state(workspace: Workspace) -> dict[str, Any]:
     try:
         _, content = read_file(_file(workspace, STATE_FILE))
     except FileNotFoundError:
@@ -83,10 +98,60 @@ def read_state(workspace: Workspace) -> dict[str, Any]:
 
 def issue_of_file(workspace: Workspace) -> str:
     """What the progress file names, when no record knows it yet; AMB-CCC-26."""
+    is_named = is_followed(workspace, PROGRESS_FILE)
+    return _issue_in_progress(workspace) if is_named else UNKNOWN_ISSUE
+
+
+def _issue_in_progress(workspace: Workspace) -> str:
     try:
         return read_progress(workspace)["issue"]
     except (OSError, Unreadable, Unparsable):
         return UNKNOWN_ISSUE
+
+
+def is_followed(workspace: Workspace, name: str) -> bool:
+    """Whether a file of the protocol counts. One that git tracks came with the repository: its author would
+    choose the issue that is commented on with this user's key. It counts once a person trusted it, for as
+    long as it names no other issue. One that git does not track is the user's own."""
+    if not _is_tracked(workspace, name):
+        return True
+    if name == STATE_FILE and not is_trusted(workspace, FOLLOWED + name):
+        return False
+    return all(is_known_here(workspace, ISSUE + issue) for issue in issues_named(workspace, name))
+
+
+def _is_tracked(workspace: Workspace, name: str) -> bool:
+    folder = os.path.realpath(os.path.join(workspace.root, folder_of(workspace)))
+    return os.path.lexists(os.path.join(folder, name)) and is_tracked(folder, name)
+
+
+def issues_named(workspace: Workspace, name: str) -> list[str]:
+    """Return the issues that a file of the protocol names."""
+    if name == PROGRESS_FILE:
+        named = [_issue_in_progress(workspace)]
+    else:
+        try:
+            state = _read_state(workspace)
+        except HoldfastError:
+            return []
+        named = [str(state.get(key) or UNKNOWN_ISSUE) for key in ISSUE_KEYS]
+    return sorted({issue for issue in named if issue != UNKNOWN_ISSUE})
+
+
+def list_unfollowed(workspace: Workspace) -> list[str]:
+    """Return the files of the protocol that came with the repository and do not count yet."""
+    try:
+        return [name for name in FILES if not is_followed(workspace, name)]
+    except NotAllowed:  # CCC_PROJECT_ROOT is elsewhere; what reads the files says so
+        return []
+
+
+def follow(workspace: Workspace, name: str, at: str) -> None:
+    """Let a file that came with the repository count, as a person said."""
+    if name == STATE_FILE:
+        trust(workspace, FOLLOWED + name, at)
+    for issue in issues_named(workspace, name):
+        remember_here(workspace, ISSUE + issue)
 
 
 def refuse_bad_issue(issue: str) -> None:
@@ -136,10 +201,13 @@ def read_preferences(workspace: Workspace) -> Preferences:
 
 
 def store_comment(workspace: Workspace, comment: str, issue: str) -> None:
-    """Write the comment's id into `.ccc-state.json`, every other field untouched.
+    """Write the comment's id into `.ccc-state.json`, every other field untouched. A file that does not count
+    stays as it is.
 
     The same exchange as for a view: a write of the engine's in between is seen and tried again.
     """
+    if not is_followed(workspace, STATE_FILE):
+        return
     from holdfast.kernel.views.asides import Asides
     from holdfast.kernel.views.edits import put_away
     from holdfast.kernel.views.projection import put_in_place, stage

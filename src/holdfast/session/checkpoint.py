@@ -224,7 +224,7 @@ def _tracker(run: CheckpointRun) -> Step:
         why = f"no tracker has an issue {issue}"
         return report.skipped(report.TRACKER, f"Linear update skipped — {why}.")
     if is_set_up(run.settings) and is_strangers_issue(run, issue):
-        why = f"{issue} came with the journal; if it is yours, give --issue {issue} once"
+        why = f"{issue} came from elsewhere; if it is yours, give --issue {issue} once"
         return report.skipped(report.TRACKER, f"Linear update skipped — {why}.")
     if not run.workspace.exists() or run.workspace.journal.read_only:
         return report.skipped(

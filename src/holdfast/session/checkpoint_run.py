@@ -88,7 +88,10 @@ def _settings(run: CheckpointRun) -> dict[str, Any]:
 
 def _state_file(run: CheckpointRun) -> tuple[dict[str, Any], str]:
     try:
-        return ccc_files.read_state(run.workspace), ""
+        found = ccc_files.read_state(run.workspace), ""
+        for name in ccc_files.list_unfollowed(run.workspace):
+            run.warnings.append(ccc_files.UNFOLLOWED.format(name=name))
+        return found
     except HoldfastError as error:
         run.warnings.append(error.message)
         return {}, error.message
@@ -152,7 +155,7 @@ def _named_issue(run: CheckpointRun) -> str:
     given = run.request.get("given", {}).get("issue")
     if given:
         return str(given)
-    for key in ("linearIssue", "activeIssue"):
+    for key in ccc_files.ISSUE_KEYS:
         named = run.state_file.get(key)
         if isinstance(named, str) and named and _is_issue(run, named, f"{STATE_FILE}, {key}"):
             return named
@@ -160,14 +163,14 @@ def _named_issue(run: CheckpointRun) -> str:
 
 
 def is_strangers_issue(run: CheckpointRun, issue: str) -> bool:
-    """Whether an issue comes from a session in a journal that was made elsewhere, and this user never
-    named it here: no comment is written there with this user's key."""
+    """Whether an issue comes from a journal that was made elsewhere, or from a file that came with the
+    repository, and this user never named it here: no comment is written there with this user's key."""
     from holdfast.kernel.trust import ISSUE, is_known_here, made_elsewhere_until
 
     if issue in (_named_issue(run), issue_in(run.head["branch"] or ""), run.answer):
         return False
-    came = made_elsewhere_until(run.workspace) > 0
-    return came and not is_known_here(run.workspace, ISSUE + issue)
+    came = made_elsewhere_until(run.workspace) > 0 or ccc_files.list_unfollowed(run.workspace)
+    return bool(came) and not is_known_here(run.workspace, ISSUE + issue)
 
 
 def _is_issue(run: CheckpointRun, named: str, source: str) -> bool:

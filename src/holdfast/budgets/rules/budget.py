@@ -60,8 +60,11 @@ LIFT = "holdfast guard reset"
 
 
 def decide(state: BudgetState, command: Any, now: int) -> Decision:
-    """`add` (a report), `check`, `ack`, `halt` (a person's "stop" to an alert), `reset`."""
+    """`open`, `add` (a report), `check`, `ack`, `halt` (a person's "stop" to an alert), `reset`."""
     what = command["do"]
+    if what == "open":
+        # What the files say is taken in with the first record.
+        return Decision([] if state["opened"] else [("opened", {})])
     if what == "add":
         return Decision([("added", _read_report(command))])
     if what == "check":
@@ -198,7 +201,36 @@ def _waypoint(
     )
 
 
+def list_stated(state: BudgetState) -> dict[str, Acknowledgment]:
+    """Return the acknowledgments that stand only in `acknowledgments.json`. They count once a person
+    confirmed them."""
+    return {type: one for type, one in state["acknowledgments"].items() if one["by"] is None}
+
+
+def _confirm(stated: Acknowledgment, command: Any, now: int) -> Decision:
+    """Let an acknowledgment of the file count, as a person said."""
+    type = command["type"]
+    body = {
+        "type": type,
+        "level": ALERT,
+        "value": stated["value_at_ack"],
+        "threshold": stated["threshold"],
+        "until": command.get("until"),
+        "stop": None,
+        "at": clock.stamp(now),
+        "session": stated["session_id"],
+        "by": command["by"],
+        "summary": f"{type}, as {documents.ACKNOWLEDGMENTS} states",
+        "alert": None,
+        "confirms": True,
+    }
+    return Decision([("acknowledged", body)])
+
+
 def _acknowledge(state: BudgetState, command: Any, now: int) -> Decision:
+    stated = list_stated(state).get(command["type"])
+    if stated is not None and command["type"] not in state["pending"]:
+        return _confirm(stated, command, now)
     type = command["type"] if command.get("alert") else _find_alert(state, command["type"])
     if type is None:
         return Decision()
@@ -369,8 +401,10 @@ def _handle(state: BudgetState, check: BudgetCheck, type: str, level: str, value
 
 
 def is_acknowledged(known: Acknowledgment, value: float, alert: float) -> bool:
-    """Whether an acknowledgment still holds: below the ceiling that its person named, and unless the
-    alert was set lower since; AMB-PILOT-05."""
+    """Whether an acknowledgment still holds: a person gave it or confirmed it, the value is below the ceiling
+    that they named, and the alert was not set lower since; AMB-PILOT-05."""
+    if known["by"] is None:
+        return False
     if known["threshold"] is not None and alert < known["threshold"]:
         return False
     return known["until"] is None or value < known["until"]

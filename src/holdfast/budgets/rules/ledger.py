@@ -73,7 +73,8 @@ if TYPE_CHECKING:
         session_id: str
 
     class Acknowledgment(TypedDict):
-        """The first three stand in the file; `extra` are the keys that others wrote there."""
+        """The first three stand in the file; `extra` are the keys that others wrote there. Without a person in
+        `by`, it stands only in the file, and does not count."""
 
         acknowledged_at: str
         value_at_ack: float | None
@@ -311,6 +312,11 @@ def _has_fallen(pending: Pending, type: str, body: Any) -> bool:
 
 
 def _apply_acknowledgment(state: BudgetState, body: Any) -> BudgetState:
+    if body.get("confirms"):
+        stated = state["acknowledgments"][body["type"]]
+        confirmed = {**stated, "by": body["by"], "until": body["until"], "alert": None}
+        known = {**state["acknowledgments"], body["type"]: confirmed}
+        return {**state, "acknowledgments": known}  # type: ignore[typeddict-item]
     entry = {
         "acknowledged_at": body["at"],
         "value_at_ack": body["value"],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from holdfast.budgets import last_turn, limits, measure
-from holdfast.budgets.acknowledge import acknowledge, reset
+from holdfast.budgets.acknowledge import STATED, acknowledge, reset
 from holdfast.budgets.check import Budget
 from holdfast.budgets.limits import PROJECT_FILE, PROTOCOL, WAYPOINT
 from holdfast.budgets.operations import CheckRequest, check, show_limits
@@ -288,10 +288,13 @@ def _limits_lines(found: LimitsReport, now: int) -> Iterator[str]:
     yield from table(rows, indent="  ")
     for type, known in found["acknowledgments"].items():
         yield ""
-        by = known["by"]["name"] if known["by"] else "an unnamed person"
         value = "" if known["value_at_ack"] is None else boxes.amount(type, known["value_at_ack"])
         when = ago(known["acknowledged_at"], now)
-        yield f"{boxes.name_of(type)} acknowledged at {value} by {safe(by)}, {safe(when)}."
+        said = f"{boxes.name_of(type)} acknowledged at {value}"
+        if known["by"]:
+            yield f"{said} by {safe(known['by']['name'])}, {safe(when)}."
+        else:
+            yield f"{said}, {safe(when)}: {STATED}. It counts once a person runs: holdfast guard ack {type}"
     for type, pending in found["pending"].items():
         yield ""
         yield style(
