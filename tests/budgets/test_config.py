@@ -62,7 +62,11 @@ def test_flags_beat_the_waypoint_beats_the_project_beats_the_user_beats_the_prot
     sources = {level: held.sources[level]["cost"] for level in held.sources}
     assert sources == {"warning": "--limit", "alert": str(CONFIG), "stop": "waypoint"}
     configure("")
-    held = in_force(scene.workspace, {}, {})
+    scene.do("reset", given={}, forgiven={})
+    scene.do(
+        "confirm_own", own={"warning": {"cost": 11}, "alert": {"cost": 26}, "stop": {"cost": 60}}
+    )
+    held = scene.budget.in_force()
     assert [held.limits[level]["cost"] for level in held.limits] == [11, 26, 60]
     assert held.sources["stop"]["cost"].endswith("/.claude/autopilot/config.json")
 

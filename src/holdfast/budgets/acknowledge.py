@@ -7,13 +7,20 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from holdfast.budgets import stop
 from holdfast.budgets.check import (
+    RAISE_OWN,
     place_of,
     purpose_of_answer,
     purpose_of_reset,
     subject_of_answer,
     subject_of_reset,
 )
-from holdfast.budgets.limits import PROJECT_FILE, WAYPOINT, in_force
+from holdfast.budgets.limits import (
+    PROJECT_FILE,
+    WAYPOINT,
+    describe_raised,
+    find_raised,
+    in_force,
+)
 from holdfast.budgets.measure import gather
 from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules.boxes import amount
@@ -253,6 +260,17 @@ def _halt(budget: Budget, state: BudgetState, type: str, person: Person) -> Answ
     }
 
 
+def confirm_own(budget: Budget, person: Person) -> None:
+    """Let the numbers of the person's own file hold in this workspace, for a person who was seen."""
+    before = budget.state().get("own", {})
+    own = combine(before, find_raised(before)[1])
+    purpose, subject = RAISE_OWN, {"before": before}
+    signed = make_text(purpose, subject, {"own": own}, describe_raised(before))
+    person = sign(budget.workspace, person, signed, command="holdfast trust")
+    command = {"do": "confirm_own", "own": own, "by": person}
+    budget.execute_now(command, now=clock.parse(person["at"]))
+
+
 def reset(budget: Budget, flags: Limits, *, now: int) -> Reset:
     """Clear every acknowledgment. After a stop a person has to be there, and where the value that
     stopped it stays, to say how far it may go now."""
@@ -288,7 +306,7 @@ def _new_limits(budget: Budget, state: BudgetState, flags: Limits, now: int) -> 
         lowered = drop_type(lowered, type)  # the person's word is newer
     given = combine(given, flags)
     for type in LASTING:
-        held = in_force(budget.workspace, given, lowered)
+        held = in_force(budget.workspace, given, lowered, own=state.get("own"))
         level, limit = held.stop_of(type)
         value = _largest(state, halt, known["values"].get(type), type)  # type: ignore[arg-type]
         if value is None:
@@ -302,7 +320,9 @@ def _new_limits(budget: Budget, state: BudgetState, flags: Limits, now: int) -> 
         if halt is not None or stop.is_held(budget.workspace):
             lowered = drop_type(lowered, type)
             given = combine(given, {level: {type: _ask_for_limit(type, value, limit)}})
-    in_force(budget.workspace, given, lowered)  # in order, or refused before anything is lifted
+    in_force(
+        budget.workspace, given, lowered, own=state.get("own")
+    )  # in order, or refused before anything is lifted
     forgiven = {known["session"]: known["measured_errors"]}
     return {"given": given, "lowered": lowered, "forgiven": forgiven}
 
@@ -375,7 +395,7 @@ def _describe_reset(budget: Budget, before: BudgetState, person: Person | None) 
     return {
         "cleared": list(before["acknowledgments"]),
         "lifted": before["stopped"],
-        "limits": in_force(budget.workspace, state["given"], state["lowered"]).limits,
+        "limits": budget.in_force().limits,
         "by": person,
         "last_reset": state["last_reset"],
         "waiting": list(state["pending"]),

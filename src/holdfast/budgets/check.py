@@ -9,7 +9,7 @@ from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules import budget as rules
 from holdfast.budgets.rules.budget import judge, keep_highest, make_halt
 from holdfast.budgets.rules.documents import THRESHOLD_STOP
-from holdfast.budgets.rules.thresholds import EXTRA_TYPES
+from holdfast.budgets.rules.thresholds import EXTRA_TYPES, tighten
 from holdfast.budgets.stop import put_back
 from holdfast.clients.table import own_id
 from holdfast.estop.stop import refuse_stopped
@@ -113,7 +113,9 @@ class Budget:
 
     def in_force(self, flags: Limits | None = None) -> InForce:
         state = self.state()
-        return in_force(self.workspace, state["given"], state["lowered"], flags)
+        return in_force(
+            self.workspace, state["given"], state["lowered"], flags, own=state.get("own")
+        )
 
     def execute(self, command: Any, *, now: int) -> Outcome:
         # A file that its owner deleted comes back: what it said is no longer in it.
@@ -171,7 +173,7 @@ class Budget:
         if holds:
             held, _ = in_force_anyway(self.workspace, state)
         else:
-            held = in_force(self.workspace, state["given"], state["lowered"], flags)
+            held = self.in_force(flags)
         extra = [type for type in EXTRA_TYPES if held.has(type)]
         if measure is not None:
             known = measure(state, extra)
@@ -206,6 +208,7 @@ class Budget:
             "do": "check",
             "values": known["values"],
             "limits": held.limits,
+            "own": held.own,
             "flags": flags,
             "actions": held.actions,
             "session": known["session"],
@@ -348,6 +351,10 @@ def purpose_of_reset(halt: Halt | None) -> str:
     return "lift the budget's stop" if halt else "change the budget's limits"
 
 
+# What a person does who confirms their own limits, in a signature.
+RAISE_OWN = "raise your own limits"
+
+
 def subject_of_answer(type: str, alert: Pending | None) -> dict[str, Any]:
     """Which alert a signature is about."""
     return {"type": type, "alert": alert}
@@ -375,17 +382,32 @@ def count_signed(workspace: Workspace, state: BudgetState) -> tuple[BudgetState,
         alerts = {one: state["acknowledgments"][one].get("alert") for one in uncounted}
         pending = {**state["pending"], **{one: alert for one, alert in alerts.items() if alert}}
         state = {**state, "acknowledgments": kept, "pending": pending}
+    state = {**state, "own": _own_signed(workspace, state)}
     lift = state.get("lift")
     if lift is None:
         return state, uncounted
     before = lift["before"]
-    said = {"given": state["given"]}
     purpose, subject = purpose_of_reset(before["stopped"]), subject_of_reset(before)
-    if counts(workspace, lift["by"], purpose, subject, said):
+    if counts(workspace, lift["by"], purpose, subject, {"given": state["given"]}):
         return state, uncounted
     for name in ("stopped", "given", "lowered"):
         state = {**state, name: before[name]}  # type: ignore[misc]
     return state, uncounted
+
+
+def _own_signed(workspace: Workspace, state: BudgetState) -> Limits:
+    """The person's own limits without what no signer confirmed."""
+    from holdfast.kernel.signatures import counts
+
+    said, own = state.get("confirmed", []), state.get("own", {})
+    signed = [
+        one
+        for one in said
+        if counts(workspace, one["by"], RAISE_OWN, {"before": one["before"]}, {"own": one["own"]})
+    ]
+    if len(signed) == len(said):
+        return own
+    return tighten(signed[-1]["own"] if signed else said[0]["before"], own)
 
 
 def _is_signed(workspace: Workspace, type: str, known: Acknowledgment) -> bool:

@@ -45,6 +45,7 @@ _SECTIONS = ("thresholds", "checkpoint_triggers")
 # The names of the user's own file, from the upstream project.
 _GLOBAL_NAMES = {"warnCost": WARNING, "alertCost": ALERT, "maxCost": STOP}
 PROTOCOL, WAYPOINT, FLAG = "protocol", "waypoint", "--limit"
+RECORDED = "your own limit"
 LAST_CHECK = "last check"
 
 
@@ -136,6 +137,34 @@ def read_user_file() -> tuple[str, Limits]:
     return path, limits
 
 
+def find_raised(recorded: Limits) -> tuple[str, Limits]:
+    """Return the numbers of the user's own file that do not count yet, and where that file is. The environment
+    of the asking process chooses the file, so it only tightens what holds without it; a person confirms the
+    rest with `holdfast trust`."""
+    path, said = read_user_file()
+    held = thresholds.tighten(recorded, said)
+    raised = {
+        level: {
+            type: number
+            for type, number in numbers.items()
+            if number != held.get(level, {}).get(type)
+        }
+        for level, numbers in said.items()
+    }
+    return path, {level: numbers for level, numbers in raised.items() if numbers}
+
+
+def describe_raised(recorded: Limits) -> str:
+    """Say which numbers of the user's own file wait for a person; empty when none does."""
+    path, raised = find_raised(recorded)
+    numbers = ", ".join(
+        f"{level}.{type} {amount(type, number)}"
+        for level, one in raised.items()
+        for type, number in one.items()
+    )
+    return f"{path} says {numbers}, which counts once you confirm it" if numbers else ""
+
+
 def _cost(value: Any, key: str) -> float:
     if isinstance(value, str):
         return thresholds.parse_amount("cost", value, key)
@@ -160,8 +189,8 @@ def _read_text(path: str, name: str) -> str:
 def is_set(workspace: Workspace, state: BudgetState) -> bool:
     """Whether a person set a budget here: in the project's file, in their own, or at a reset; or an alert or a
     stop holds already. Until then hooks hold no agent to the protocol's numbers; a check is only a look."""
-    holds = ("given", "lowered", "pending", "stopped")
-    return has_file(workspace) or any(state[name] for name in holds)  # type: ignore[literal-required]
+    holds = ("given", "lowered", "pending", "stopped", "own")
+    return has_file(workspace) or any(state.get(name) for name in holds)
 
 
 def has_file(workspace: Workspace) -> bool:
@@ -171,11 +200,15 @@ def has_file(workspace: Workspace) -> bool:
 
 
 class InForce:
-    """Every number with its source, and every trigger with its action."""
+    """Every number with its source, and every trigger with its action. `own` are the person's own limits, for
+    the record."""
 
-    def __init__(self, limits: Limits, sources: Sources, entries: list[Trigger]) -> None:
+    def __init__(
+        self, limits: Limits, sources: Sources, entries: list[Trigger], own: Limits
+    ) -> None:
         self.limits = limits
         self.sources = sources
+        self.own = own
         self.triggers = triggers.in_force(entries)
         self.actions = triggers.actions_of(self.triggers)
         self.pause = triggers.pause_of(self.triggers)
@@ -191,14 +224,22 @@ class InForce:
 
 
 def in_force(
-    workspace: Workspace, given: Limits, lowered: Limits, flags: Limits | None = None
+    workspace: Workspace,
+    given: Limits,
+    lowered: Limits,
+    flags: Limits | None = None,
+    *,
+    own: Limits | None = None,
 ) -> InForce:
-    """`given` and `lowered` are what a budget keeps: a person's word, and the flags of a waypoint."""
+    """`given`, `lowered` and `own` are what a budget keeps: a person's word, the flags of a waypoint, and the
+    person's own limits."""
     project, entries = read_project_file(workspace)
-    path, own = read_user_file()
+    path, said = read_user_file()
+    own = thresholds.tighten(own or {}, said)
     layers = [
         (PROTOCOL, thresholds.DEFAULTS),
-        (path, own),
+        (RECORDED, own),
+        (path, _keep_same(said, own)),
         (PROJECT_FILE, project),
         (WAYPOINT, given),
     ]
@@ -206,7 +247,18 @@ def in_force(
     if flags:
         layers.append((FLAG, flags))
         _refuse_raised(thresholds.stack_in_order(layers[:-1], default=PROTOCOL)[0], flags)
-    return InForce(*thresholds.stack_in_order(layers, default=PROTOCOL), entries)
+    return InForce(*thresholds.stack_in_order(layers, default=PROTOCOL), entries, own)
+
+
+def _keep_same(some: Limits, others: Limits) -> Limits:
+    return {
+        level: {
+            type: number
+            for type, number in numbers.items()
+            if others.get(level, {}).get(type) == number
+        }
+        for level, numbers in some.items()
+    }
 
 
 def in_force_anyway(workspace: Workspace, state: BudgetState) -> tuple[InForce, str]:
@@ -214,7 +266,7 @@ def in_force_anyway(workspace: Workspace, state: BudgetState) -> tuple[InForce, 
     frees no agent: the limits of the last check hold, or the protocol's, and each number of the file that
     can be understood and is lower."""
     try:
-        return in_force(workspace, state["given"], state["lowered"]), ""
+        return in_force(workspace, state["given"], state["lowered"], own=state.get("own")), ""
     except HoldfastError as error:
         if error.kind != "bad_config":
             raise
@@ -227,7 +279,7 @@ def in_force_anyway(workspace: Workspace, state: BudgetState) -> tuple[InForce, 
     ):
         layers.append((name, thresholds.keep_lower(lower, thresholds.stack(layers)[0])))
     limits, sources = thresholds.stack(layers)
-    return InForce(thresholds.put_in_order(limits), sources, []), problem
+    return InForce(thresholds.put_in_order(limits), sources, [], state.get("own", {})), problem
 
 
 def _read_what_is_sound(workspace: Workspace) -> Limits:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from holdfast.budgets.limits import in_force_anyway, is_set
+from holdfast.budgets.limits import describe_raised, in_force_anyway, is_set
 from holdfast.budgets.rules import thresholds
 from holdfast.clients.table import titles
 from holdfast.fleet.epic import find
@@ -164,11 +164,13 @@ def report(budget: Budget, request: ReportRequest) -> SpendingReport:
 
 class LimitsReport(TypedDict):
     """The limits in force with their sources and actions, and what the budget has on record. `problem`
-    says what is wrong with the file that sets them. `is_set`: hooks hold agents to them. `lowered` are those
+    says what is wrong with the file that sets them, `raised` which numbers of the person's own file wait for
+    their word. `is_set`: hooks hold agents to them. `lowered` are those
     of a program's flags; the waypoint's others are a person's."""
 
     is_set: bool
     problem: str
+    raised: str
     limits: Limits
     lowered: Limits
     sources: Sources
@@ -185,9 +187,11 @@ def show_limits(budget: Budget) -> LimitsReport:
     """Read the limits in force, also while the file that sets them is wrong."""
     state = budget.state()
     held, problem = in_force_anyway(budget.workspace, state)
+    raised = "" if problem else describe_raised(state.get("own", {}))
     return {
         "is_set": is_set(budget.workspace, state),
         "problem": problem,
+        "raised": raised,
         "limits": held.limits,
         "lowered": state["lowered"],
         "sources": held.sources,

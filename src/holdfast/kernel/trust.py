@@ -117,8 +117,23 @@ def named_signers(workspace: Workspace) -> str:
 
 
 def remembered_signers(workspace: Workspace) -> list[str]:
-    """The files by which people signed in this clone, the latest last."""
-    return [url.removeprefix(SIGNERS) for url in _urls(workspace) if url.startswith(SIGNERS)]
+    """The files by which people signed in this clone, the latest last. The journal knows them, too: a process
+    with a home of its own is asked for the same signatures."""
+    here = [url.removeprefix(SIGNERS) for url in _urls(workspace) if url.startswith(SIGNERS)]
+    return list(dict.fromkeys([*_recorded_signers(workspace), *here]))
+
+
+def _recorded_signers(workspace: Workspace) -> list[str]:
+    try:
+        recorded = workspace.journal.get(SIGNERS) if workspace.exists() else None
+    except HoldfastError:
+        return []  # what is wrong with the journal is said elsewhere
+    return recorded.split("\n") if recorded else []
+
+
+def _record_signers(workspace: Workspace, files: list[str]) -> None:
+    if workspace.exists() and not workspace.journal.read_only:
+        workspace.journal.put(SIGNERS, "\n".join(files))
 
 
 def replaced_signers(workspace: Workspace) -> str:
@@ -133,7 +148,9 @@ def replaced_signers(workspace: Workspace) -> str:
 
 
 def remember_signers(workspace: Workspace, file: str, at: str) -> None:
-    if file and file not in remembered_signers(workspace):
+    if file and file not in _recorded_signers(workspace):
+        _record_signers(workspace, [*_recorded_signers(workspace), file])
+    if file and SIGNERS + file not in _urls(workspace):
         trust(workspace, SIGNERS + file, at)
 
 
@@ -146,6 +163,7 @@ def replace_signers(workspace: Workspace, at: str) -> None:
         return word["workspace"] == key and word["url"].startswith(SIGNERS)
 
     _change(lambda words: [*(one for one in words if not is_about_signers(one)), *said])
+    _record_signers(workspace, [named] if named else [])
 
 
 def is_foreign(workspace: Workspace) -> bool:

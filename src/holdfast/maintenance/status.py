@@ -286,14 +286,19 @@ def _list_files(workspace: Workspace) -> Iterator[tuple[str, str]]:
     if kept:
         what = f"{plural(len(kept), 'file')} in quarantine: {os.path.dirname(kept[0])}"
         yield what, "holdfast doctor"
-    from holdfast.budgets.limits import find_problem, has_file
+    from holdfast.budgets.limits import describe_raised, find_problem, has_file
 
     if has_file(workspace):
         from holdfast.budgets.check import Budget
 
-        problem = find_problem(workspace, Budget(workspace, actor="").state())
+        state = Budget(workspace, actor="").state()
+        problem = find_problem(workspace, state)
         if problem:
             yield problem.removesuffix("."), "holdfast guard limits"
+        else:
+            raised = describe_raised(state.get("own", {}))
+            if raised:
+                yield raised, "holdfast trust"
 
 
 def _list_in_journal(workspace: Workspace) -> Iterator[tuple[str, str]]:

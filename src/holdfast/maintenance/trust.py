@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from holdfast.budgets.acknowledge import confirm, describe_stated, find_stated
+from holdfast.budgets.acknowledge import confirm, confirm_own, describe_stated, find_stated
 from holdfast.budgets.check import Budget
+from holdfast.budgets.limits import describe_raised
 from holdfast.budgets.rules.documents import ACKNOWLEDGMENTS
 from holdfast.gates.person import require
 from holdfast.journal.postgres.url import without_password
@@ -18,7 +19,6 @@ from holdfast.remote.address import SETTING
 from holdfast.session import ccc_files
 
 if TYPE_CHECKING:
-    from holdfast.budgets.rules.ledger import Acknowledgment
     from holdfast.kernel.workspace import Workspace
 
 JOURNAL = "journal"
@@ -31,6 +31,8 @@ FILE_MAY = (
     "name the issue that a checkpoint comments on with your key, and drive the loop of your agents"
 )
 ACKNOWLEDGMENT_MAY = "let work go on at this alert, as if you had acknowledged it here"
+OWN_LIMITS = "limits of your own"
+OWN_LIMITS_MAY = "let agents go further here than they may now"
 SERVER_MAY = "keep the journal of this clone, and read all that is noted here"
 
 
@@ -77,8 +79,11 @@ def gather(workspace: Workspace) -> TrustReport:
     for name in ccc_files.list_unfollowed(workspace):
         issues = ", ".join(ccc_files.issues_named(workspace, name)) or "no issue"
         add(name, issues, FILE_MAY)
-    for type, stated in _find_stated(workspace).items():
-        add(ACKNOWLEDGMENTS, describe_stated(type, stated), ACKNOWLEDGMENT_MAY)
+    stated, raised = _look_at_budget(workspace)
+    for what in stated:
+        add(ACKNOWLEDGMENTS, what, ACKNOWLEDGMENT_MAY)
+    if raised:
+        add(OWN_LIMITS, raised, OWN_LIMITS_MAY)
     for name, value in config.guarded_in(found).items():
         add(name, value, config.GUARDED[name], trusted=name not in untrusted)
     return {
@@ -118,6 +123,8 @@ def grant(workspace: Workspace, *, now: int) -> TrustReport:
         budget = Budget(workspace, actor=person["name"])
         for type in find_stated(budget):
             confirm(budget, type, person)
+    if OWN_LIMITS in named:
+        confirm_own(Budget(workspace, actor=person["name"]), person)
     if SIGNERS in named:
         kernel_trust.replace_signers(workspace, person["at"])
     if url:
@@ -125,14 +132,21 @@ def grant(workspace: Workspace, *, now: int) -> TrustReport:
     if guarded:
         kernel_trust.forget_settings(workspace)
         kernel_trust.trust(workspace, kernel_trust.words_of(guarded), person["at"])
+    if SIGNERS in guarded:
+        kernel_trust.remember_signers(
+            workspace, kernel_trust.named_signers(workspace), person["at"]
+        )
     return gather(workspace)
 
 
-def _find_stated(workspace: Workspace) -> dict[str, Acknowledgment]:
+def _look_at_budget(workspace: Workspace) -> tuple[list[str], str]:
+    """The acknowledgments that only a file states, and the person's own limits that are not confirmed here."""
+    budget = Budget(workspace, actor="")
     try:
-        return find_stated(Budget(workspace, actor=""))
+        stated = [describe_stated(type, one) for type, one in find_stated(budget).items()]
+        return stated, describe_raised(budget.state().get("own", {}))
     except HoldfastError:
-        return {}  # a journal that is not trusted yet, or is away: that comes first
+        return [], ""  # a journal that is not trusted yet, or is away: that comes first
 
 
 def _came_with_git(workspace: Workspace) -> bool:

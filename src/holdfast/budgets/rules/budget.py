@@ -22,6 +22,7 @@ from holdfast.budgets.rules.thresholds import (
     is_number,
     level_of,
     number_at,
+    tighten,
 )
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict, NotAllowed, NotFound, Usage
@@ -60,7 +61,7 @@ LIFT = "holdfast guard reset"
 
 
 def decide(state: BudgetState, command: Any, now: int) -> Decision:
-    """`open`, `add` (a report), `check`, `ack`, `halt` (a person's "stop" to an alert), `reset`."""
+    """`open`, `add` (a report), `check`, `ack`, `halt` (a person's "stop" to an alert), `confirm_own`, `reset`."""
     what = command["do"]
     if what == "open":
         # What the files say is taken in with the first record.
@@ -72,6 +73,10 @@ def decide(state: BudgetState, command: Any, now: int) -> Decision:
     if what in ("ack", "halt"):
         _refuse_unseen(command, "answers an alert")
         return (_acknowledge if what == "ack" else _halt)(state, command, now)
+    if what == "confirm_own":
+        _refuse_unseen(command, "raises a limit")
+        body = {"own": command["own"], "by": command["by"], "before": state.get("own", {})}
+        return Decision([("own_confirmed", body)])
     if what == "reset":
         return _reset(state, command, now)
     raise Usage(f"A budget cannot {what!r:.40}.")
@@ -122,6 +127,9 @@ def _check(state: BudgetState, check: BudgetCheck, now: int) -> Decision:
     }
     if check["limits"] != state["limits"]:
         body["limits"] = check["limits"]
+    own = tighten(state.get("own", {}), check.get("own", {}))
+    if own != state.get("own", {}):
+        body["own"] = own
     if ruling["elapsed"] is not None:
         body["elapsed"] = ruling["elapsed"]
     records: list[tuple[str, Any]] = [("checked", body)]
@@ -143,7 +151,12 @@ def _check(state: BudgetState, check: BudgetCheck, now: int) -> Decision:
 def _refuse_unsound(check: BudgetCheck) -> None:
     """Refuse a check that is not made of finite numbers: the next check reads what it records."""
     known = [value for value in check["values"].values() if value is not None]
-    numbers = [number for level in LEVELS for number in check["limits"][level].values()]
+    own = check.get("own", {})
+    numbers = [
+        number
+        for level in LEVELS
+        for number in (*check["limits"][level].values(), *own.get(level, {}).values())
+    ]
     if not all(is_number(number) for number in [*known, *numbers]):
         raise Usage("A check is made of finite numbers.")
 

@@ -87,6 +87,13 @@ if TYPE_CHECKING:
         # The alert that it answers; none in records of earlier versions.
         alert: NotRequired[Pending | None]
 
+    class OwnConfirmed(TypedDict):
+        """A person's word about their own limits, and the limits before it."""
+
+        by: dict[str, Any]
+        own: Limits
+        before: Limits
+
     class Lift(TypedDict):
         """A person's latest reset, and what they changed with it."""
 
@@ -145,6 +152,9 @@ if TYPE_CHECKING:
         forgiven: dict[str, int]
         extra: dict[str, dict[str, Any]]
         lift: NotRequired[Lift]
+        # The person's own limits for all projects, as they were last seen or confirmed, and who confirmed them.
+        own: NotRequired[Limits]
+        confirmed: NotRequired[list[OwnConfirmed]]
 
     class BudgetCheck(TypedDict):
         """The command that asks whether work may go on."""
@@ -152,6 +162,7 @@ if TYPE_CHECKING:
         do: Literal["check"]
         values: Values
         limits: Limits
+        own: NotRequired[Limits]
         flags: Limits
         actions: dict[str, dict[str, str]]
         session: str
@@ -231,6 +242,10 @@ def apply(state: BudgetState, event: Event) -> BudgetState:
         return _apply_acknowledgment(state, body)
     if kind == "reset":
         return _apply_reset(state, body)
+    if kind == "own_confirmed":
+        said = {name: body[name] for name in ("by", "own", "before")}
+        confirmed = [*state.get("confirmed", []), said]
+        return {**state, "own": body["own"], "confirmed": confirmed}  # type: ignore[typeddict-item]
     if kind == "edited_outside":
         return apply_edit(state, body)
     return state
@@ -271,6 +286,8 @@ def _apply_check(state: BudgetState, body: Any) -> BudgetState:
         if value is not None:
             highest[type] = max(value, highest.get(type, value))
     entry = {**seen, "levels": levels, "suggested_at": suggested, "highest": highest}
+    if "own" in body:
+        state = {**state, "own": body["own"]}
     return {
         **state,
         "values": body["values"],

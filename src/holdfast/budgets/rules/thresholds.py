@@ -275,6 +275,15 @@ def _give_way(
     sources[level][type] = f"as {follows}.{type}"
 
 
+def tighten(recorded: Limits, said: Limits) -> Limits:
+    """Return a person's own limits that are on record, with those of the numbers said that are lower than what
+    holds without them: what a process brings by itself raises nothing."""
+    layers = (("", DEFAULTS), ("recorded", recorded))
+    base = stack_in_order(layers, default="")[0]
+    both = combine({level: {} for level in LEVELS}, combine(recorded, keep_lower(said, base)))
+    return {level: numbers for level, numbers in put_in_order(both).items() if numbers}
+
+
 def put_in_order(limits: Limits) -> Limits:
     """The same numbers, no warning above its alert and no alert above its stop: the stop counts."""
     found: Limits = {level: dict(numbers) for level, numbers in limits.items()}

@@ -258,6 +258,8 @@ def limits_command(call: Call) -> Reply:
     """
     found = show_limits(Budget(call.workspace, actor=call.actor, now=call.now))
     lines = list(_limits_lines(found, call.now))
+    if found["raised"]:
+        lines = [style(f"{safe(found['raised'])}: holdfast trust", "yellow"), "", *lines]
     if found["problem"]:
         until = "Hooks hold agents to these limits until you correct it:"
         lines = [style(safe(found["problem"]), "red"), until, "", *lines]
