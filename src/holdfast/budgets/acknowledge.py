@@ -6,9 +6,9 @@ import os
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from holdfast.budgets import stop
-from holdfast.budgets.check import (
+from holdfast.budgets.check import place_of
+from holdfast.budgets.counted import (
     RAISE_OWN,
-    place_of,
     purpose_of_answer,
     purpose_of_reset,
     subject_of_answer,

@@ -9,6 +9,7 @@ import os
 
 from holdfast.kernel import canonical_json, latch
 from holdfast.kernel.digest import id_of
+from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.plain_file import read_plain, write_synced
 
 TYPE_CHECKING = False
@@ -19,8 +20,43 @@ if TYPE_CHECKING:
 
 LARGEST_ALERT = 65536
 FOLDER = "alerts"
+# The streams that say what holds.
+STREAMS = ("stop:workspace", "budget:default")
 # An alert without a known session holds every session.
 EVERY_SESSION = ""
+
+
+def find_own_home(workspace: Workspace) -> Workspace | None:
+    """Return the workspace with the repository's own home, where HOLDFAST_HOME names another and the own one has
+    a journal: an agent could name one, and what holds there still holds."""
+    if not workspace.git_dir or workspace.home == f"{workspace.git_dir}/holdfast":
+        return None
+    from holdfast.kernel.workspace import Workspace as Place
+
+    home = f"{workspace.git_dir}/holdfast"
+    own = Place(workspace.root, git_dir=workspace.git_dir, home=home, local=True)
+    return own if own.exists() else None
+
+
+def restore(workspace: Workspace, *, now: int) -> list[str]:
+    """Set again what holds by the records and has no file, in the repository's own home, too: what it was, in
+    words. Most workspaces have no such records, and load no rules for it. Nothing here fails its caller."""
+    found = []
+    own = find_own_home(workspace)
+    for each in (workspace, own) if own is not None else (workspace,):
+        here = each
+        try:
+            here = each.offline() if each.url else each
+            if here.exists() and any(map(here.journal.head, STREAMS)):
+                from holdfast.budgets.stop import put_back
+
+                found += put_back(each, now=now)
+        except (HoldfastError, OSError):
+            continue
+        finally:
+            if here is not workspace:
+                here.close()
+    return found
 
 
 def keep(
@@ -53,16 +89,20 @@ def add(workspace: Workspace, session: str, type: str, words: str) -> None:
 
 
 def read(workspace: Workspace, session: str) -> dict[str, str]:
-    """The alerts that hold a session. A file that cannot be understood still holds."""
-    found = dict(_read(_path(workspace, EVERY_SESSION)))
-    if session != EVERY_SESSION:
-        found.update(_read(_path(workspace, session)))
+    """The alerts that hold a session, those of the repository's own home included. A file that cannot be
+    understood still holds."""
+    found: dict[str, str] = {}
+    own = find_own_home(workspace)
+    for each in (own, workspace) if own is not None else (workspace,):
+        for name in dict.fromkeys((EVERY_SESSION, session)):
+            found.update(_read(_path(each, name)))
     return found
 
 
 def are_waiting(workspace: Workspace) -> bool:
     """Whether an alert holds any session."""
-    return bool(_files(workspace))
+    own = find_own_home(workspace)
+    return bool(_files(workspace) or (own is not None and _files(own)))
 
 
 def types(workspace: Workspace) -> set[str]:
@@ -91,7 +131,13 @@ def _path(workspace: Workspace, session: str) -> str:
 
 
 def _write(workspace: Workspace, path: str, waiting: Mapping[str, str]) -> None:
-    os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+    folder = os.path.dirname(path)
+    if os.path.islink(folder) or not os.path.isdir(folder):
+        try:
+            os.unlink(folder)  # a program put something else in its place
+        except FileNotFoundError:
+            pass
+    os.makedirs(folder, 0o700, exist_ok=True)
     write_synced(path, canonical_json.dumps(waiting).encode())
     latch.disturb(workspace)
 

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from holdfast.budgets import alerts, last_turn, side_files, stop
+from holdfast.budgets.counted import load_counted
 from holdfast.budgets.limits import InForce, in_force, in_force_anyway
 from holdfast.budgets.measure import gather
 from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules import budget as rules
 from holdfast.budgets.rules.budget import judge, keep_highest, make_halt
 from holdfast.budgets.rules.documents import THRESHOLD_STOP
-from holdfast.budgets.rules.thresholds import EXTRA_TYPES, tighten
-from holdfast.budgets.stop import put_back
+from holdfast.budgets.rules.thresholds import EXTRA_TYPES
 from holdfast.clients.table import own_id
 from holdfast.estop.stop import refuse_stopped
 from holdfast.kernel import config
 from holdfast.kernel.crash import reached
 from holdfast.kernel.errors import HoldfastError, StoreAway
 from holdfast.kernel.rules import Person
-from holdfast.kernel.state import load
-from holdfast.kernel.trust import signers_of
 from holdfast.session import sessions
 from holdfast.streams import open_writer
 
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
 
     from holdfast.budgets.measure import Gathered, Given
     from holdfast.budgets.rules.ledger import (
-        Acknowledgment,
         BudgetCheck,
         BudgetState,
         Halt,
@@ -101,21 +98,31 @@ class Budget:
         return self._load_counted()[1]
 
     def _load_counted(self) -> tuple[BudgetState, list[str], bool]:
-        """The state, the types whose acknowledgment does not count, and whether the records say that
-        a stop was lifted by one who did not sign."""
-        if not self.workspace.exists():
-            return rules.initial(self.stream), [], False
-        recorded: BudgetState = load(self.workspace.journal, rules, self.stream)[0]
-        if not signers_of(self.workspace):
-            return recorded, [], False
-        state, uncounted = count_signed(self.workspace, recorded)
-        return state, uncounted, state["stopped"] != recorded["stopped"]
+        return load_counted(self.workspace)
 
     def in_force(self, flags: Limits | None = None) -> InForce:
         state = self.state()
-        return in_force(
-            self.workspace, state["given"], state["lowered"], flags, own=state.get("own")
-        )
+        given, lowered = state["given"], state["lowered"]
+        own, around = state.get("own"), self._limits_around()
+        return in_force(self.workspace, given, lowered, flags, own=own, around=around)
+
+    def in_force_anyway(self, state: BudgetState) -> tuple[InForce, str]:
+        """The limits in force, and what is wrong with the file that sets them."""
+        return in_force_anyway(self.workspace, state, self._limits_around())
+
+    def _limits_around(self) -> Limits | None:
+        around = self._around()
+        return around["limits"] if around else None
+
+    def _around(self) -> BudgetState | None:
+        """The budget in the repository's own home, where HOLDFAST_HOME names another."""
+        own = alerts.find_own_home(self.workspace)
+        if own is None:
+            return None
+        try:
+            return load_counted(own)[0]
+        finally:
+            own.close()
 
     def execute(self, command: Any, *, now: int) -> Outcome:
         # A file that its owner deleted comes back: what it said is no longer in it.
@@ -165,13 +172,13 @@ class Budget:
         limits cannot be understood."""
         try:
             if not dry_run:
-                put_back(self.workspace, now=now)
+                alerts.restore(self.workspace, now=now)
             state, uncounted, is_unsigned = self._load_counted()
         except HoldfastError:
             refuse_stopped(self.workspace)  # which holds without the journal
             raise
         if holds:
-            held, _ = in_force_anyway(self.workspace, state)
+            held, _ = self.in_force_anyway(state)
         else:
             held = self.in_force(flags)
         extra = [type for type in EXTRA_TYPES if held.has(type)]
@@ -195,6 +202,7 @@ class Budget:
             report = self._obey(state, check, ruling, known, now)
         if report["verdict"] != "stop":
             refuse_stopped(self.workspace)
+            self._add_alerts_around(report)
         elif tells and not dry_run:
             report["last_turn"] = last_turn.take(self.workspace, known["session"], now=now)
         return report
@@ -255,6 +263,15 @@ class Budget:
             if record["kind"] in ("stopped", "prepared"):
                 report["waypoint"] = record["body"]["saved"]["path"]
         return report
+
+    def _add_alerts_around(self, report: BudgetReport) -> None:
+        """Let an alert of the repository's own home hold its session here, too."""
+        around = self._around()
+        for type, pending in around["pending"].items() if around else ():
+            assert around is not None
+            if report["session_id"] in ("", *stop.list_held(around, type)):
+                report["verdict"] = "wait"
+                report["warnings"].append(f"{stop.describe_pending(type, pending)} {stop.AROUND}")
 
     def _append_metrics(self, outcome: Outcome, state: BudgetState) -> list[str]:
         """The side file, and what became of the views."""
@@ -341,78 +358,3 @@ def _ruling_of(outcome: Outcome, expected: Ruling) -> Ruling:
                 "elapsed": body.get("elapsed"),
             }
     return {**expected, "verdict": "stop", "handled": [], "elapsed": None}
-
-
-def purpose_of_answer(type: str) -> str:
-    return f"answer the alert of {type}"
-
-
-def purpose_of_reset(halt: Halt | None) -> str:
-    return "lift the budget's stop" if halt else "change the budget's limits"
-
-
-# What a person does who confirms their own limits, in a signature.
-RAISE_OWN = "raise your own limits"
-
-
-def subject_of_answer(type: str, alert: Pending | None) -> dict[str, Any]:
-    """Which alert a signature is about."""
-    return {"type": type, "alert": alert}
-
-
-def subject_of_reset(before: dict[str, Any] | BudgetState) -> dict[str, Any]:
-    """What a person saw when they reset: the stop, and when it was last reset."""
-    return {"stopped": before["stopped"], "last_reset": before["last_reset"]}
-
-
-def count_signed(workspace: Workspace, state: BudgetState) -> tuple[BudgetState, list[str]]:
-    """The state with what counts, and the types whose acknowledgment does not. Where people sign, an
-    acknowledgment and a lifted stop count only with the signature that `gate.signers` asks for."""
-    from holdfast.kernel.signatures import counts
-
-    uncounted = [
-        type
-        for type, known in state["acknowledgments"].items()
-        if known["by"] is not None and not _is_signed(workspace, type, known)
-    ]
-    if uncounted:
-        kept = {
-            one: known for one, known in state["acknowledgments"].items() if one not in uncounted
-        }
-        alerts = {one: state["acknowledgments"][one].get("alert") for one in uncounted}
-        pending = {**state["pending"], **{one: alert for one, alert in alerts.items() if alert}}
-        state = {**state, "acknowledgments": kept, "pending": pending}
-    state = {**state, "own": _own_signed(workspace, state)}
-    lift = state.get("lift")
-    if lift is None:
-        return state, uncounted
-    before = lift["before"]
-    purpose, subject = purpose_of_reset(before["stopped"]), subject_of_reset(before)
-    if counts(workspace, lift["by"], purpose, subject, {"given": state["given"]}):
-        return state, uncounted
-    for name in ("stopped", "given", "lowered"):
-        state = {**state, name: before[name]}  # type: ignore[misc]
-    return state, uncounted
-
-
-def _own_signed(workspace: Workspace, state: BudgetState) -> Limits:
-    """The person's own limits without what no signer confirmed."""
-    from holdfast.kernel.signatures import counts
-
-    said, own = state.get("confirmed", []), state.get("own", {})
-    signed = [
-        one
-        for one in said
-        if counts(workspace, one["by"], RAISE_OWN, {"before": one["before"]}, {"own": one["own"]})
-    ]
-    if len(signed) == len(said):
-        return own
-    return tighten(signed[-1]["own"] if signed else said[0]["before"], own)
-
-
-def _is_signed(workspace: Workspace, type: str, known: Acknowledgment) -> bool:
-    from holdfast.kernel.signatures import counts
-
-    subject = subject_of_answer(type, known.get("alert"))
-    said = {"answer": "ack", "until": known["until"]}
-    return counts(workspace, known["by"], purpose_of_answer(type), subject, said)

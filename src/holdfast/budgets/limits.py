@@ -45,7 +45,7 @@ _SECTIONS = ("thresholds", "checkpoint_triggers")
 # The names of the user's own file, from the upstream project.
 _GLOBAL_NAMES = {"warnCost": WARNING, "alertCost": ALERT, "maxCost": STOP}
 PROTOCOL, WAYPOINT, FLAG = "protocol", "waypoint", "--limit"
-RECORDED = "your own limit"
+RECORDED, OWN_HOME = "your own limit", "the repository's own journal"
 LAST_CHECK = "last check"
 
 
@@ -230,9 +230,10 @@ def in_force(
     flags: Limits | None = None,
     *,
     own: Limits | None = None,
+    around: Limits | None = None,
 ) -> InForce:
     """`given`, `lowered` and `own` are what a budget keeps: a person's word, the flags of a waypoint, and the
-    person's own limits."""
+    person's own limits. `around` are the limits in the repository's own home, where this is another."""
     project, entries = read_project_file(workspace)
     path, said = read_user_file()
     own = thresholds.tighten(own or {}, said)
@@ -244,6 +245,8 @@ def in_force(
         (WAYPOINT, given),
     ]
     layers.append((WAYPOINT, thresholds.keep_lower(lowered, thresholds.stack(layers)[0])))
+    if around:
+        layers.append((OWN_HOME, thresholds.keep_lower(around, thresholds.stack(layers)[0])))
     if flags:
         layers.append((FLAG, flags))
         _refuse_raised(thresholds.stack_in_order(layers[:-1], default=PROTOCOL)[0], flags)
@@ -261,12 +264,15 @@ def _keep_same(some: Limits, others: Limits) -> Limits:
     }
 
 
-def in_force_anyway(workspace: Workspace, state: BudgetState) -> tuple[InForce, str]:
+def in_force_anyway(
+    workspace: Workspace, state: BudgetState, around: Limits | None = None
+) -> tuple[InForce, str]:
     """The limits in force, and what is wrong with the file that sets them. A file that cannot be understood
     frees no agent: the limits of the last check hold, or the protocol's, and each number of the file that
     can be understood and is lower."""
     try:
-        return in_force(workspace, state["given"], state["lowered"], own=state.get("own")), ""
+        given, lowered, own = state["given"], state["lowered"], state.get("own")
+        return in_force(workspace, given, lowered, own=own, around=around), ""
     except HoldfastError as error:
         if error.kind != "bad_config":
             raise
@@ -276,6 +282,7 @@ def in_force_anyway(workspace: Workspace, state: BudgetState) -> tuple[InForce, 
     for name, lower in (
         (WAYPOINT, state["lowered"]),
         (PROJECT_FILE, _read_what_is_sound(workspace)),
+        (OWN_HOME, around or {}),
     ):
         layers.append((name, thresholds.keep_lower(lower, thresholds.stack(layers)[0])))
     limits, sources = thresholds.stack(layers)

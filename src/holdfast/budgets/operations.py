@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from holdfast.budgets.limits import describe_raised, in_force_anyway, is_set
+from holdfast.budgets.limits import describe_raised, is_set
 from holdfast.budgets.rules import thresholds
 from holdfast.clients.table import titles
 from holdfast.fleet.epic import find
@@ -186,7 +186,7 @@ class LimitsReport(TypedDict):
 def show_limits(budget: Budget) -> LimitsReport:
     """Read the limits in force, also while the file that sets them is wrong."""
     state = budget.state()
-    held, problem = in_force_anyway(budget.workspace, state)
+    held, problem = budget.in_force_anyway(state)
     raised = "" if problem else describe_raised(state.get("own", {}))
     return {
         "is_set": is_set(budget.workspace, state),

@@ -9,24 +9,26 @@ from __future__ import annotations
 import time
 
 from holdfast.budgets import alerts, last_turn
+from holdfast.budgets.counted import load_counted
 from holdfast.budgets.rules import budget as rules
 from holdfast.budgets.rules.boxes import amount, name_of
 from holdfast.budgets.rules.documents import ALERT_STOP
+from holdfast.budgets.rules.thresholds import ALERT
 from holdfast.estop.rules.stop import STREAM as STOPS
 from holdfast.estop.stop import BUDGET, is_recorded
 from holdfast.kernel import clock, config, latch
 from holdfast.kernel.errors import HoldfastError
-from holdfast.kernel.state import load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from holdfast.budgets.rules.ledger import BudgetState, Halt, Ruling
+    from holdfast.budgets.rules.ledger import BudgetState, Halt, Pending, Ruling
     from holdfast.journal.interface import Journal
     from holdfast.kernel.workspace import Workspace
 
+AROUND = "(in the repository's own journal; HOLDFAST_HOME names another)"
 # Seconds in which the forwarder has set the latch of a stop that it brought.
 FOLLOWED_SECONDS = 0.2
 # An alert is recorded first, and its file written a moment later.
@@ -68,6 +70,10 @@ def describe_alerts(state: BudgetState, ruling: Ruling) -> dict[str, str]:
     return {type: _describe_alert(type, *numbers) for type, numbers in found.items()}
 
 
+def describe_pending(type: str, pending: Pending) -> str:
+    return f"An alert waits: {_reached(type, pending['value'])}"
+
+
 def _describe_alert(type: str, value: float, threshold: float) -> str:
     return f"{_reached(type, value)}, the alert is at {amount(type, threshold)}"
 
@@ -90,13 +96,16 @@ def let_go(workspace: Workspace) -> bool:
 
 def list_waiting(workspace: Workspace) -> Iterator[tuple[str, str]]:
     """Alerts that wait, and a stop whose latch was removed: what it is, and the command for it."""
-    state: BudgetState = load(workspace.journal, rules, rules.STREAM)[0]
+    state = load_counted(workspace)[0]
     halt = state["stopped"]
     if halt is not None and latch.read(workspace) is None:
         yield f"A budget has stopped: {_reached(halt['type'], halt['value'])}", rules.LIFT
     for type, pending in state["pending"].items():
-        reached = _reached(type, pending["value"])
-        yield f"An alert waits: {reached}", f"holdfast guard ack {type}"
+        yield describe_pending(type, pending), f"holdfast guard ack {type}"
+    for type in rules.list_stated(state):
+        if type not in state["pending"]:
+            what = f"An acknowledgment of {type} is stated in the file, and does not count yet"
+            yield what, f"holdfast guard ack {type}"
 
 
 def follow(workspace: Workspace, state: BudgetState, _server: Journal) -> None:
@@ -128,7 +137,7 @@ def put_back(workspace: Workspace, *, now: int) -> list[str]:
             missing = _list_missing(here, now, is_copy=is_copy)
         for _, set_again in missing:
             set_again()
-        found = [what for what, _ in missing]
+        found = [what for what, _ in missing if what]
         if found:
             _record_removal(workspace, found, now)
     except (HoldfastError, OSError):
@@ -142,7 +151,8 @@ def put_back(workspace: Workspace, *, now: int) -> list[str]:
 def _list_missing(
     workspace: Workspace, now: int, *, is_copy: bool
 ) -> list[tuple[str, Callable[[], object]]]:
-    """What holds by the records and has no file: in words, and what sets it again."""
+    """What holds by the records and has no file: in words, and what sets it again. Without words, no program
+    removed it."""
     missing: list[tuple[str, Callable[[], object]]] = []
 
     def add(what: str, function: Callable[..., object], *arguments: Any, **named: Any) -> None:
@@ -155,19 +165,31 @@ def _list_missing(
         held = True
     if not _is_known(workspace, rules.STREAM, is_copy):
         return missing
-    state: BudgetState = load(workspace.journal, rules, rules.STREAM)[0]
+    state = load_counted(workspace)[0]
     halt = state["stopped"]
     if halt is not None and not held:
         add("the budget's stop", engage_again, halt, now=now)
     for type, pending in state["pending"].items():
-        session = pending["session_id"]
+        words = _describe_alert(type, pending["value"], pending["threshold"])
         is_new = now - clock.parse(pending["since"]) < SETTLED
-        # Of a server's alerts, those of this machine's sessions have a file here.
-        is_here = not is_copy or workspace.journal.head(f"session:{session}") is not None
-        if is_here and not is_new and not alerts.is_waiting(workspace, session, type):
-            words = _describe_alert(type, pending["value"], pending["threshold"])
-            add(f"the alert of {type}", alerts.add, session, type, words)
+        for session in list_held(state, type):
+            # Of a server's alerts, those of this machine's sessions have a file here.
+            is_here = not is_copy or workspace.journal.head(f"session:{session}") is not None
+            if is_here and not alerts.is_waiting(workspace, session, type):
+                # Perhaps no program removed it: it is written a moment after its record, and for another
+                # session when that is checked.
+                is_removed = session == pending["session_id"] and not is_new
+                what = f"the alert of {type}" if is_removed else ""
+                add(what, alerts.add, session, type, words)
     return missing
+
+
+def list_held(state: BudgetState, type: str) -> list[str]:
+    """Return the sessions that the alert of a type holds: the one that raised it, and those that were at it when
+    they were last checked."""
+    raised_by = state["pending"][type]["session_id"]
+    others = [name for name, seen in state["sessions"].items() if seen["levels"].get(type) == ALERT]
+    return [raised_by, *(name for name in others if name and name != raised_by)]
 
 
 def _is_known(workspace: Workspace, stream: str, is_copy: bool) -> bool:

@@ -189,14 +189,9 @@ class Call:
             workspace = self.workspace
             if not _has_content(workspace.journal_path):
                 return
-            # Most workspaces have neither; the rules of budgets take a while to import. Beside a
-            # server, the file of this machine tells.
-            here = workspace.offline() if workspace.url else workspace
-            if not any(map(here.journal.head, ("stop:workspace", "budget:default"))):
-                return
-            from holdfast.budgets.stop import put_back
+            from holdfast.budgets.alerts import restore
 
-            for what in put_back(workspace, now=self.now):
+            for what in restore(workspace, now=self.now):
                 warn(f"The file of {what} was removed. It is set again, and recorded.")
         except HoldfastError:
             return  # the verb says what is wrong with the workspace

@@ -213,15 +213,19 @@ def _seen(event: HookEvent, workspace: Workspace, now: int) -> str:
 def has_budget(workspace: Workspace) -> bool:
     """Whether a person set a budget in this workspace. Without one, none stops the agent: the folder alone
     may be what a look (`guard check`) left."""
-    if not os.path.isdir(os.path.join(workspace.root, BUDGET_FOLDER)):
-        return False
     if os.path.exists(os.path.join(workspace.root, BUDGET_FOLDER, "config.yaml")):
         return True
-    from holdfast.budgets.check import Budget
-    from holdfast.budgets.limits import is_set
+    if not workspace.exists():
+        return False
     from holdfast.kernel.errors import HoldfastError
 
     try:
+        # Not by the folder: an agent could move it away.
+        if workspace.journal.head("budget:default") is None:
+            return False
+        from holdfast.budgets.check import Budget
+        from holdfast.budgets.limits import is_set
+
         return is_set(workspace, Budget(workspace, actor="hook").state())
     except HoldfastError:
         return True  # the check itself says what is wrong

@@ -1,6 +1,6 @@
 """Before a tool is used: what only a person may do, and what a waiting alert forbids.
 
-This runs before every single tool, so it looks at small files alone, and opens no journal.
+This runs before every single tool that the launcher does not let pass by itself.
 """
 
 from __future__ import annotations
@@ -50,6 +50,10 @@ def before(event: HookEvent, client: Client, workspace: Workspace, now: int) -> 
             "Tell them what you need, and go on with what you can."
         }
     waiting = alerts.read(workspace, event.session)
+    if not waiting:
+        # The files of a stop or an alert may have been removed: the records know.
+        alerts.restore(workspace, now=now)
+        waiting = alerts.read(workspace, event.session)
     if waiting or event.looks_after:
         from holdfast.hooks.activity import EVERY_WHEN_HELD, look
 

@@ -7,8 +7,6 @@ blocked.
 
 from __future__ import annotations
 
-import os
-
 from holdfast.session import session_files
 
 TYPE_CHECKING = False
@@ -53,11 +51,10 @@ def ruling_of(workspace: Workspace, session: str) -> tuple[StopRuling, Mapping[s
 
 def _waits_for_a_person(workspace: Workspace, session: str) -> bool:
     """A gate that holds up this worktree, or an alert: to drive the agent on would be in vain."""
-    if os.path.isdir(os.path.join(workspace.home, "alerts")):
-        from holdfast.budgets import alerts
+    from holdfast.budgets import alerts
 
-        if alerts.read(workspace, session):
-            return True
+    if alerts.read(workspace, session):
+        return True
     if not workspace.exists() or not workspace.journal.heads("gate:"):
         return False
     from holdfast.gates.lookup import open_gates

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from shlex import quote
 
+from holdfast.budgets.alerts import find_own_home
 from holdfast.clients import table
 from holdfast.estop.stop import lifted_by
 from holdfast.gates.rules import people
@@ -191,10 +192,28 @@ def _list_server(workspace: Workspace, server: ServerFacts | None) -> Iterator[A
         yield {"what": loss_in_words(loss), "next": "holdfast doctor"}
 
 
+def _list_around(workspace: Workspace) -> Iterator[tuple[str, str]]:
+    """What holds in the repository's own home, where HOLDFAST_HOME names another."""
+    own = find_own_home(workspace)
+    if own is None:
+        return
+    try:
+        what = f"HOLDFAST_HOME names another journal than this repository's own ({own.home}); its stops, "
+        yield f"{what}alerts and limits still hold", "env -u HOLDFAST_HOME holdfast status"
+        if own.journal.head(BUDGET) is not None:
+            from holdfast.budgets.stop import AROUND, list_waiting
+
+            for waits, command in list_waiting(own):
+                yield f"{waits} {AROUND}", f"env -u HOLDFAST_HOME {command}"
+    finally:
+        own.close()
+
+
 def list_attention(workspace: Workspace) -> list[Attention]:
     """What needs a person, the most urgent first."""
     found = [
         *_list_stops(workspace),
+        *_list_around(workspace),
         *_list_waiting(workspace),
         *_list_settings(workspace),
         *_list_files(workspace),

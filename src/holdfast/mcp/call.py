@@ -13,7 +13,7 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 
-from holdfast.budgets.stop import put_back
+from holdfast.budgets.alerts import restore
 from holdfast.estop.stop import refuse_stopped
 from holdfast.hooks.deferred_events import finish_here
 from holdfast.kernel import canonical_json, clock, config, latch
@@ -120,7 +120,7 @@ def run_tool(
     """Run a tool. A failure is a result with `is_error`, a message and a hint."""
     with call:
         try:
-            put_back(call.workspace, now=call.now)
+            restore(call.workspace, now=call.now)
             answer = work(call, **arguments)
             said = [call.away] if call.away else []
             envelope = {"schema": SCHEMA, "ok": True, "data": answer.data, "next": answer.next}

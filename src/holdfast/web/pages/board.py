@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from holdfast.budgets.alerts import restore
 from holdfast.budgets.rules import budget as budgets
 from holdfast.budgets.rules.boxes import amount, name_of
 from holdfast.budgets.rules.thresholds import STOP, UNITS, number_at
-from holdfast.budgets.stop import put_back
 from holdfast.clients.table import title_of
 from holdfast.gates import lookup
 from holdfast.gates.rules import gate as gates
@@ -92,7 +92,7 @@ def _place(place: ServedWorkspace, page: PageContext) -> dict[str, Any]:
     try:
         place.look()
         workspace = place.workspace
-        put_back(workspace, now=now)
+        restore(workspace, now=now)
         held = latch.read(workspace)
         found["stopped"] = {**held} if held else None
         found["cards"] = list(list_cards(place, now, page.meter))
