@@ -95,6 +95,15 @@ def test_a_person_confirms_at_a_terminal_what_the_file_states(
     )
 
 
+def test_a_person_trusts_the_file_and_all_that_it_states(scene: Scene, holdfast: Holdfast) -> None:
+    write(cost=THEIRS, errors=THEIRS)
+    assert "(not trusted)" in holdfast("trust", "--show").out
+    assert does("trust").code == 0
+    assert scene.verdict(cost=30, errors=3) == "go"
+    assert set(scene.acknowledgments()["acknowledgments"]) == {"cost", "errors"}
+    assert "nothing that needs your trust" in holdfast("trust", "--show").out
+
+
 @pytest.mark.clause("PILOT-62", "AMB-PILOT-06")
 def test_another_process_and_another_session_see_it(scene: Scene) -> None:
     scene.check(cost=26.5)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from holdfast.budgets import alerts
 from holdfast.budgets.check import Budget
 from holdfast.gates import lookup
 from holdfast.gates.lookup import GateContext
@@ -277,3 +280,37 @@ def test_the_page_and_a_dialogue_cannot_sign(
     with pytest.raises(NotAllowed, match="only a terminal can make one") as refused:
         answer(GateContext(workspace, "x", clock.now()), request)
     assert "type: holdfast gate answer dash approved" in refused.value.hint
+
+
+def test_an_agent_with_a_home_of_its_own_is_asked_for_the_same_signatures(
+    keys: Keys, holdfast: Holdfast, workspace: Workspace, tmp_path: Path
+) -> None:
+    assert holdfast(*LOOK, "--name", "first").code == 0
+    assert person("gate", "answer", "first", "approved").code == 0
+    assert holdfast(*LOOK, "--name", "second").code == 0
+    who = Person(name="ada", channel="terminal", terminal="/dev/pts/1", at="2026-11-15T12:00:00Z")
+    forged(workspace, "second", who)
+    own = {name: str(tmp_path / "agent") for name in ("HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME")}
+    for environment in (own, {**own, "HOLDFAST_GATE_SIGNERS": ""}):
+        done = subprocess.run(
+            [sys.executable, "-m", "holdfast", "gate", "wait", "second", "--timeout", "0"],
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 8, done.stdout
+
+
+def test_an_acknowledgment_without_a_signature_frees_no_agent(
+    keys: Keys, holdfast: Holdfast, workspace: Workspace
+) -> None:
+    """Its record ends the alert's file; the next command sets it again."""
+    assert holdfast("guard", "check", "--cost", "30", "--session", "s1").code == 8
+    who = Person(name="ada", channel="terminal", terminal="/dev/pts/1", at="2026-11-15T12:00:00Z")
+    command = {"do": "ack", "type": "cost", "until": None, "by": who, "session": "s1"}
+    Budget(workspace, actor="ada").execute(command, now=clock.now())
+    assert not alerts.read(workspace, "s1")
+    holdfast("status")
+    assert alerts.read(workspace, "s1")
