@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from holdfast.budgets.rules.documents import path_of_waypoint
-from holdfast.gates.person import at_page
 from holdfast.kernel import clock
 from holdfast.kernel.errors import NotAllowed
 from holdfast.maintenance import purge
 from tests.budgets.world import METRICS, WAYPOINTS, Scene, read
 from tests.cli.conftest import Holdfast
+from tests.gates.person import at_page
 
 AT = clock.parse("2026-01-29T14:30:00Z")
 

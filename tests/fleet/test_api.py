@@ -9,11 +9,11 @@ import pytest
 
 import holdfast
 from holdfast.estop.stop import release, stop
-from holdfast.gates.person import at_page
 from holdfast.kernel.clock import now
 from holdfast.kernel.errors import FenceLost, NotFound, Stopped
 from holdfast.kernel.workspace import discover
 from tests.fleet.world import FEATURE, A
+from tests.gates.person import at_page
 
 
 def _file(root: Path) -> dict[str, object]:

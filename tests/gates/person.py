@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from holdfast.gates import person as people
+from holdfast.kernel.rules import Person
 from tests import warm
 
 PATIENCE = 30.0  # seconds for what must happen; a loaded machine is slow, not wrong
@@ -107,6 +109,17 @@ class Terminal:
         except OSError:  # no process has this terminal any more
             return False
         return True
+
+
+def seen(person: Person) -> Person:
+    """A person as the channel of this process gives it; that channel has tests of its own."""
+    return people._remember(person)
+
+
+def at_page(terminal: str, *, now: int) -> Person:
+    """The person at the page, as the process that serves it sees them."""
+    people.open_page()
+    return people.at_page(terminal, now=now)
 
 
 def answers(*words: str, columns: int = 80) -> Seen:

@@ -23,7 +23,6 @@ from holdfast.budgets.stop import SETTLED, put_back
 from holdfast.gates import lookup
 from holdfast.gates.answer import AnswerRequest, answer
 from holdfast.gates.lookup import GateContext
-from holdfast.gates.person import at_page
 from holdfast.gates.rules import gate as rules
 from holdfast.gates.rules import people as refusal
 from holdfast.journal.interface import Append
@@ -35,7 +34,7 @@ from holdfast.kernel.workspace import Workspace, discover
 from holdfast.maintenance import purge
 from tests import warm
 from tests.cli.conftest import Holdfast
-from tests.gates.person import Terminal
+from tests.gates.person import Terminal, at_page
 from tests.journal.conformance.examples import draft
 
 LOOK = ("gate", "verify", "--built", "Dashboard", "--how", "Cards show data", "--name", "dash")
@@ -435,3 +434,37 @@ def test_a_fence_in_a_streams_row_gives_no_right_to_write(
         [Append("agent:a", [draft()], expected=3, grant=True)]
     )
     assert third["fence"] > new["fence"], "never given twice"
+
+
+LIBRARY = """
+import os, sys, holdfast
+from holdfast.gates.answer import AnswerRequest, answer
+from holdfast.gates.lookup import GateContext
+from holdfast.gates import person as people
+from holdfast.kernel import clock
+from holdfast.kernel.rules import Person
+from holdfast.kernel.workspace import discover
+now = clock.now()
+made_up = Person(name="ada", channel=sys.argv[1], terminal="/dev/pts/1", at=clock.precise(now))
+who = people.at_page("/dev/pts/1", now=now) if sys.argv[2] == "page" else made_up
+answer(GateContext(discover(), "ada", now), AnswerRequest(gate="dash", text="approved", person=who))
+"""
+
+
+@pytest.mark.parametrize(
+    ("channel", "made_by"), [("terminal", "hand"), ("page", "hand"), ("page", "page")]
+)
+def test_five_lines_of_the_library_answer_no_gate(
+    repository: Path, holdfast: Holdfast, channel: str, made_by: str
+) -> None:
+    """The library asks for the same person as the command line."""
+    assert holdfast(*LOOK).code == 0
+    done = subprocess.run(
+        [sys.executable, "-c", LIBRARY, channel, made_by],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert "NotAllowed" in done.stderr, done.stderr
+    assert holdfast("gate", "wait", "dash", "--timeout", "0").code == 8

@@ -11,11 +11,12 @@ import holdfast
 from holdfast.estop.stop import stop
 from holdfast.gates.answer import AnswerRequest, answer
 from holdfast.gates.lookup import GateContext
-from holdfast.gates.person import at_page, by_elicitation
+from holdfast.gates.person import by_elicitation
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
 from tests import faces as shared
 from tests.faces import Faces, Operation, trace
+from tests.gates.person import at_page
 from tests.gates.samples import NO_TO_ALL
 
 faces = shared.faces

@@ -33,6 +33,7 @@ from holdfast.kernel.errors import (
 from holdfast.kernel.rules import Person
 from holdfast.kernel.workspace import discover
 from tests import warm
+from tests.gates.person import seen
 from tests.gates.samples import BOTH, NO_TO_ALL
 
 NOW = 1_794_770_490_000
@@ -50,7 +51,7 @@ def ask(content: words.Content = VERIFY, now: int = NOW, **terms: object) -> str
 def answer(id: str, text: str, *, no: bool = False) -> rules.GateState:
     """As a person whom the terminal has seen; that itself is tested with real terminals."""
     now = clock.now()
-    person = Person(PERSON, at=clock.precise(now))
+    person = seen(Person(PERSON, at=clock.precise(now)))
     request = AnswerRequest(gate=id, text=text, no=no, person=person, saw="what was shown")
     return answering(GateContext(discover(), "ada", now), request)
 
@@ -230,7 +231,7 @@ import sys
 from holdfast.gates import ask
 from holdfast.gates.answer import AnswerRequest, answer
 from holdfast.gates.lookup import GateContext
-from holdfast.gates.person import at_page
+from holdfast.gates.person import at_page, open_page
 from holdfast.gates.rules import content
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict
@@ -245,6 +246,7 @@ if sys.argv[1] == "ask":
     print(ask.ask(context, ask.AskRequest(content=verify))["id"])
 else:
     _, id, text = sys.argv[1:]
+    open_page()
     person = at_page("/dev/pts/1", now=now)
     try:
         answer(context, AnswerRequest(gate=id, text=text, person=person, saw="what was shown"))

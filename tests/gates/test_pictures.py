@@ -241,8 +241,8 @@ def test_purge_takes_them_with_their_gate(
     holdfast("gate", "verify", "--built", "The hidden word is kelp-4711", "--how", "It shows", "--url",
              "http://a", "--name", "look", "--attach", str(picture))  # fmt: skip
     assert len(kept(home)) == 1
-    from holdfast.gates.person import at_page
     from holdfast.maintenance import purge
+    from tests.gates.person import at_page
 
     person = at_page("/dev/pts/1", now=NOW)
 

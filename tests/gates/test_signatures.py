@@ -272,8 +272,8 @@ def test_the_page_and_a_dialogue_cannot_sign(
     keys: Keys, holdfast: Holdfast, workspace: Workspace
 ) -> None:
     from holdfast.gates.answer import AnswerRequest, answer
-    from holdfast.gates.person import at_page
     from holdfast.kernel.errors import NotAllowed
+    from tests.gates.person import at_page
 
     assert holdfast(*LOOK, "--name", "dash").code == 0
     request = AnswerRequest(gate="dash", text="approved", person=at_page("x", now=clock.now()))

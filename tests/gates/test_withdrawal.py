@@ -18,12 +18,12 @@ from holdfast.kernel.errors import Conflict, NotAllowed, Usage
 from holdfast.kernel.rules import Person
 from holdfast.kernel.workspace import Workspace, discover
 from tests.cli.conftest import Holdfast
-from tests.gates.person import Terminal
+from tests.gates.person import Terminal, seen
 
 if TYPE_CHECKING:
     from holdfast.gates.rules.gate import GateState
 
-PERSON = Person(name="ada", channel="terminal", terminal="", at="2026-11-15T12:00:00Z")
+PERSON = seen(Person(name="ada", channel="terminal", terminal="", at="2026-11-15T12:00:00Z"))
 LOOK = ("gate", "verify", "--built", "The page", "--how", "Look at it", "--name", "page")
 
 

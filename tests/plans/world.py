@@ -29,6 +29,7 @@ from holdfast.plans.runs import RunFolder
 from holdfast.processes import tree
 from holdfast.streams import open_writer
 from tests import warm
+from tests.gates.person import seen
 from tests.plans.samples import text
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ class World:
     def answer(self, gate: str, said: str, *, no: bool = False) -> None:
         """As a person who was seen; that they are asked is tested with gates."""
         now = clock.now()
-        person = Person(PERSON, at=clock.precise(now))
+        person = seen(Person(PERSON, at=clock.precise(now)))
         request = AnswerRequest(gate=gate, text=said, no=no, person=person)
         answer(GateContext(self.workspace, "tester", now), request)
 

@@ -11,7 +11,6 @@ from holdfast.budgets.rules.thresholds import STOP
 from holdfast.estop import stop as emergency
 from holdfast.gates.answer import AnswerRequest, answer
 from holdfast.gates.lookup import GateContext
-from holdfast.gates.person import at_page
 from holdfast.hooks.run import _own, respond_to
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Stopped
@@ -21,6 +20,7 @@ from holdfast.remote.forwarder import ServerLink
 from holdfast.remote.spool import Spool
 from holdfast.session.rules import session as session_rules
 from tests.budgets.world import PERSON
+from tests.gates.person import at_page
 
 if TYPE_CHECKING:
     import pytest

@@ -14,9 +14,9 @@ from holdfast.gates import lookup
 from holdfast.gates.answer import AnswerRequest
 from holdfast.gates.answer import answer as answer_gate
 from holdfast.gates.lookup import GateContext
-from holdfast.gates.person import at_page
 from holdfast.gates.rules import content as gate_content
 from holdfast.kernel import clock, latch
+from tests.gates.person import at_page
 from tests.web.world import Visitor, World
 
 NO = dict.fromkeys(("cli", "api", "file", "server", "data", "script"), False)

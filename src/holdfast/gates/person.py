@@ -13,6 +13,7 @@ import os
 import pwd
 import termios
 import time
+import weakref
 from contextlib import contextmanager
 from functools import cache
 from secrets import choice
@@ -39,6 +40,9 @@ TERMINAL = "/dev/tty"
 # So often the word that is shown may be typed.
 TRIES = 3
 LONGEST_LINE = 4096
+# The people whom the channels of this process saw, and the processes that serve a page.
+_seen: dict[int, tuple[weakref.ref[Person], dict[str, str]]] = {}
+_pages: list[int] = []
 LONGEST_CLIENT = 80
 NARROWEST = 20
 WORDS = (
@@ -69,16 +73,29 @@ def require(workspace: Workspace, purpose: str, shown: Sequence[str] = (), *, no
         os.close(terminal)
     elapsed = int((time.monotonic() - began) * 1000)
     at = clock.precise(now + elapsed)
-    return Person(name=_user(), channel="terminal", terminal=name, at=at)
+    return _remember(Person(name=_user(), channel="terminal", terminal=name, at=at))
 
 
 def refuse_made_up(workspace: Workspace, purpose: str, person: object, *, now: int) -> Person:
-    """The person who was seen elsewhere, as at the page; a refusal of one that a program made up."""
-    if not isinstance(person, Person):
+    """The person who was seen elsewhere, as at the page; a refusal of one that a program made up, also with the
+    library: only the channels here make one that counts."""
+    if not isinstance(person, Person) or not _is_remembered(person):
         raise refuse(workspace, purpose, "no person was seen", now=now)
     if person["channel"] != ELICITATION:
         _refuse_agent(workspace, purpose, now)
     return person
+
+
+def _remember(person: Person) -> Person:
+    """Keep that a channel of this process saw a person, for as long as there is use for it."""
+    key = id(person)
+    _seen[key] = weakref.ref(person, lambda _: _seen.pop(key, None)), dict(person)
+    return person
+
+
+def _is_remembered(person: Person) -> bool:
+    known, as_seen = _seen.get(id(person), (None, None))
+    return known is not None and known() is person and person == as_seen
 
 
 def _is_typed_back(terminal: int, purpose: str) -> bool:
@@ -116,16 +133,26 @@ def tell(lines: Sequence[str]) -> None:
         _show(terminal, lines)
 
 
+def open_page() -> None:
+    """Let this process see people at the page: it is the one that serves it, and checks who signed in."""
+    _pages.append(os.getpid())
+
+
 def at_page(terminal: str, *, now: int) -> Person:
-    """The person who signed in to the page with what a terminal showed."""
-    return Person(name=_user(), channel="page", terminal=terminal, at=clock.precise(now))
+    """The person who signed in to the page with what a terminal showed; NotAllowed in a process that serves
+    none."""
+    if os.getpid() not in _pages:
+        raise NotAllowed("This process serves no page.", kind="no_person")
+    who = Person(name=_user(), channel="page", terminal=terminal, at=clock.precise(now))
+    return _remember(who)
 
 
 def by_elicitation(client: str, *, now: int) -> Person:
     """The one who answered in a client's dialogue. No terminal showed a person, so the client's own name
     stands here, and the rules accept the answer only for a gate that holds nothing up."""
     name = f"{' '.join(safe(client).split())[:LONGEST_CLIENT] or 'a client'}, by elicitation"
-    return Person(name=name, channel=ELICITATION, terminal="", at=clock.precise(now))
+    who = Person(name=name, channel=ELICITATION, terminal="", at=clock.precise(now))
+    return _remember(who)
 
 
 def _seat(workspace: Workspace, purpose: str, now: int) -> int:

@@ -80,6 +80,7 @@ class PageServer:
         self.site = site
         self.address = address
         self.sign_ins = SignIns(take_link=take_link)
+        people.open_page()
         self.renderer = Renderer(address)
         self.cache = PageCache(site, self.renderer)
         self.live = Live(self.cache)

@@ -19,9 +19,9 @@ from scripts.page_server import Serving
 from holdfast.budgets.check import Budget
 from holdfast.gates.answer import AnswerRequest, answer
 from holdfast.gates.lookup import GateContext
-from holdfast.gates.person import at_page
 from holdfast.kernel import clock
 from holdfast.web.live import LOOK
+from tests.gates.person import at_page
 from tests.web import stories
 from tests.web.browser.chromium import Opens, accessible
 from tests.web.world import HOSTILE, World
