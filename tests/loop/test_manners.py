@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import pytest
 
+import holdfast as library
+from holdfast.kernel.errors import NotAllowed
 from holdfast.loop.rules.model import RUNNABLE
 from tests.cli.conftest import Holdfast
-from tests.loop.world import World
+from tests.gates.person import does
+from tests.loop.world import PERSON, World
 
 
 def test_an_edit_that_was_undone_after_a_refusal_stays_undone(world: World) -> None:
@@ -31,7 +35,7 @@ def test_a_blocker_stands_wherever_the_track_goes(world: World, holdfast: Holdfa
     assert "Current Step: EXECUTE" in answer.out
     assert "Reason: no key" in answer.out
     assert world.loop()["current_step"] == "EVALUATE_PLAN"
-    assert holdfast("loop", "start", "EXECUTE").code == 0
+    assert does("loop", "start", "EXECUTE").code == 0
     assert holdfast("loop", "resume").code == 0
 
 
@@ -39,9 +43,41 @@ def test_a_start_elsewhere_can_resolve_the_blockers(world: World, holdfast: Hold
     world.start("EXECUTE", tasks_total=1)
     world.do("block", reason="no key")
     assert "loop start PLAN --resolve" in holdfast("loop", "advance").out
-    assert holdfast("loop", "start", "PLAN", "--resolve").code == 0
+    assert does("loop", "start", "PLAN", "--resolve").code == 0
     assert world.file()["blockers"][0]["status"] == "RESOLVED"
     assert holdfast("loop", "resume").code == 0
+
+
+def test_no_agent_resolves_a_blocker_that_was_for_a_person(
+    world: World, holdfast: Holdfast
+) -> None:
+    world.start("EXECUTE", tasks_total=1)
+    world.do("block", reason="no key")
+    for words in (["EXECUTE"], ["PLAN", "--resolve"], ["EXECUTE", "--reset"]):
+        refused = holdfast("loop", "start", *words, "--json")
+        assert (refused.code, refused.envelope["error"]["kind"]) == (4, "no_person")
+    with (
+        pytest.raises(NotAllowed, match="resolve the blocker of EXECUTE: no key"),
+        library.open(str(world.root)) as opened,
+        opened.loop("demo").step("EXECUTE"),
+    ):
+        pass
+    forged: Any = dict(PERSON)
+    with pytest.raises(NotAllowed):
+        world.start("EXECUTE", by=forged)
+    assert world.file()["blockers"][0]["status"] == "ACTIVE"
+    seen = does("loop", "start", "EXECUTE")
+    assert seen.code == 0, seen.screen
+    assert "resolve the blocker of EXECUTE: no key" in seen.screen
+    assert world.file()["blockers"][0]["status"] == "RESOLVED"
+
+
+def test_no_agent_allows_itself_more_fix_cycles(world: World, holdfast: Holdfast) -> None:
+    refused = holdfast("loop", "start", "FIX", "--max-fix-cycles", "99", "--track", "demo")
+    assert refused.code == 4
+    assert holdfast("loop", "start", "FIX", "--max-fix-cycles", "2", "--track", "demo").code == 0
+    assert holdfast("loop", "start", "FIX", "--max-fix-cycles", "3").code == 4
+    assert world.loop()["max_fix_cycles"] == 2
 
 
 @pytest.mark.parametrize("option", ["--track", "--track-dir", "--metadata"])

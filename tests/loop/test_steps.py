@@ -82,7 +82,7 @@ def test_every_end_is_a_completion(
     checkpoint = world.checkpoint("EVALUATE_PLAN")
     assert checkpoint["status"] == world.loop()["step_status"] == status
     assert re.match(STAMP, checkpoint["completed_at"])
-    world.start("EVALUATE_PLAN")
+    world.start_as_person("EVALUATE_PLAN")
     assert world.checkpoint("EVALUATE_PLAN")["completed_at"] is None
 
 
@@ -330,7 +330,7 @@ def test_a_block_leaves_a_blocker(world: World) -> None:
             "status": "ACTIVE",
         }
     ]
-    world.start("EXECUTE")
+    world.start_as_person("EXECUTE")
     assert world.file()["blockers"][0]["status"] == "RESOLVED"
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.kernel.errors import Conflict, Usage
+from holdfast.kernel.errors import Conflict, NotAllowed, Usage
 from holdfast.loop.rules.model import EVALUATE_EXECUTION, FIX
 from tests.loop.world import World
 
@@ -31,7 +31,7 @@ def test_only_a_start_leads_back_from_an_end(world: World, end: str) -> None:
     with pytest.raises(Conflict):
         world.do("task_done", task="1.1")
     assert world.metadata.read_text() == before
-    world.start("EVALUATE_PLAN")
+    world.start_as_person("EVALUATE_PLAN")
     assert world.checkpoint("EVALUATE_PLAN")["status"] == "IN_PROGRESS"
 
 
@@ -161,7 +161,9 @@ def test_a_fourth_start_escalates_too_and_a_higher_limit_lets_it_run(world: Worl
     world.start(FIX)
     assert len(world.file()["blockers"]) == 1, "one blocker, however often it is asked"
     assert world.loop()["fix_cycle_count"] == 3
-    world.start(FIX, max_fix_cycles=4)
+    with pytest.raises(NotAllowed, match="Only a person may resolve the blocker of FIX"):
+        world.start(FIX, max_fix_cycles=4)
+    world.start_as_person(FIX, max_fix_cycles=4)
     assert world.checkpoint(FIX)["status"] == "IN_PROGRESS"
     assert (world.loop()["fix_cycle_count"], world.loop()["max_fix_cycles"]) == (4, 4)
     assert world.file()["blockers"][0]["status"] == "RESOLVED"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast.kernel import clock
+from holdfast.kernel.rules import Person
 from holdfast.kernel.workspace import discover
 from holdfast.loop.track import Track, TrackFolder, TrackResult
 from holdfast.streams import open_writer
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from holdfast.loop.rules.model import LoopState
 
 NOON = clock.parse("2026-11-15T12:00:00Z")
+PERSON = Person(name="ada", channel="terminal", terminal="/dev/pts/7", at="2026-11-15T12:00:00Z")
 PATIENCE = 60.0  # seconds for what must happen; a loaded machine is slow, not wrong
 STAMP = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"
 
@@ -51,6 +53,10 @@ class World:
 
     def start(self, step: str, **words: Any) -> TrackResult:
         return self.do("start", step=step, **words)
+
+    def start_as_person(self, step: str, **words: Any) -> TrackResult:
+        """A start by a person whom a channel saw."""
+        return self.start(step, by=PERSON, **words)
 
     def file(self) -> dict[str, Any]:
         value = json.loads(self.metadata.read_text("utf-8"))

@@ -27,7 +27,7 @@ from holdfast.loop.rules.checkpoint import (
     step_named,
     upcoming_step,
 )
-from holdfast.loop.rules.decisions import cycles_of, limit_of
+from holdfast.loop.rules.decisions import cycles_of, limit_of, list_persons_part
 from holdfast.loop.rules.model import (
     COMPLETE,
     COUNTERS,
@@ -44,6 +44,7 @@ from holdfast.loop.rules.tasks import count_tasks, same_task
 from holdfast.loop.track import NextTask, find_next_task
 
 if TYPE_CHECKING:
+    from holdfast.kernel.rules import Person
     from holdfast.loop.history import Attempt
     from holdfast.loop.rules.model import LoopState
     from holdfast.loop.rules.tasks import TrackTask
@@ -57,7 +58,8 @@ _SAVED = "What you said is saved."
 @dataclass(frozen=True, kw_only=True)
 class StartRequest:
     """The step to begin, as a key or as a superpower's name. `tasks` are those of EXECUTE; by default
-    those of plan.md. `resume_from` is only compared with the last completed task."""
+    those of plan.md. `resume_from` is only compared with the last completed task. `person` resolves blockers,
+    and allows more fix cycles."""
 
     step: str
     tasks: Sequence[TrackTask] | None = None
@@ -68,6 +70,7 @@ class StartRequest:
     max_fix_cycles: int | None = None
     reset: bool = False
     resolve: bool = False
+    person: Person | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,6 +135,11 @@ def start(track: Track, request: StartRequest) -> TrackResult:
     return result
 
 
+def find_persons_part(track: Track, request: StartRequest) -> list[str]:
+    """Return what only a person may do of a start, in words."""
+    return list_persons_part(read_state(track), build_start(track, request))
+
+
 def build_start(track: Track, request: StartRequest) -> dict[str, Any]:
     """The command of a start: EXECUTE with the tasks that are done, FIX with the open issues."""
     step = step_named(request.step)
@@ -143,6 +151,7 @@ def build_start(track: Track, request: StartRequest) -> dict[str, Any]:
         "max_fix_cycles": request.max_fix_cycles,
         "reset": request.reset or None,
         "resolve": request.resolve or None,
+        "by": request.person,
     }
     if step == EXECUTE:
         tasks = track.plan() if request.tasks is None else request.tasks

@@ -6,6 +6,7 @@ import functools
 import re
 import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +14,7 @@ import click
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import TEXT_OR_EMPTY, verb
 from holdfast.cli.terminal import one_line, safe, style
+from holdfast.gates.person import require
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.kernel.text import plural
 from holdfast.loop.commands import (
@@ -26,6 +28,7 @@ from holdfast.loop.commands import (
     block_step,
     complete_task,
     fail_step,
+    find_persons_part,
     pass_step,
     report_progress,
     start,
@@ -221,10 +224,16 @@ def start_command(call: Call, track: Track, step: str, **options: Any) -> Reply:
 
     STEP is a key (PLAN, EXECUTE, FIX, ...) or the name of a superpower (superpowers:executing-plans).
     You can start any step at any time. EXECUTE keeps its completed tasks. A start resolves the step's
-    own blockers. A track that does not exist is created.
+    own blockers; that, and more fix cycles, takes a person at a terminal. A track that does not exist is
+    created.
     """
     name = step_named(step)
-    result = start(track, StartRequest(step=name, **options))
+    request = StartRequest(step=name, **options)
+    wanted = find_persons_part(track, request)
+    if wanted:
+        person = require(call.workspace, f"start {name}", wanted, now=call.now)
+        request = replace(request, person=person)
+    result = start(track, request)
     queued = bool(result.outcome["queued"])
     blocked = not queued and status_of(result.state, name) == BLOCKED
     return reply(track, result, name, may_pause=blocked)

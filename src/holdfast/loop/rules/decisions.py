@@ -4,8 +4,8 @@ ends, the next one follows."""
 from __future__ import annotations
 
 from holdfast.kernel.conflicts import decide as settle_conflict
-from holdfast.kernel.errors import Conflict, Usage
-from holdfast.kernel.rules import Decision
+from holdfast.kernel.errors import Conflict, NotAllowed, Usage
+from holdfast.kernel.rules import Decision, Person
 from holdfast.loop.rules.changes import (
     OF_ONE_ATTEMPT,
     Pen,
@@ -151,15 +151,15 @@ def start(state: LoopState, command: Any, now: int) -> Decision:
     step = step_of(state, command)
     pen, status = Pen(state, step, now), status_of(state, step)
     agent = one_line(command.get("agent") or OWNERS.get(step) or command.get("actor") or "unknown")
+    if _is_over_limit(state, command):
+        return over_the_limit(state, now)
+    _refuse_unseen(state, command)
     limit = whole_of(command, "max_fix_cycles")
     if limit is not None:
         pen.loop("max_fix_cycles", limit)
-    again = status == IN_PROGRESS and not command.get("reset")
+    again = _goes_on(state, command)
     if step == FIX and not again:
-        count = cycles_of(state)
-        if count >= (limit if limit is not None else limit_of(state)):
-            return over_the_limit(state, now)
-        pen.loop("fix_cycle_count", count + 1)
+        pen.loop("fix_cycle_count", cycles_of(state) + 1)
     pen.status(IN_PROGRESS)
     pen.set("agent", agent)
     if not again:
@@ -184,6 +184,8 @@ def start(state: LoopState, command: Any, now: int) -> Decision:
             pen.count(totals[0], given)
             pen.count(totals[1], done)
     body: dict[str, Any] = {"step": step, "agent": agent, "again": again}
+    if isinstance(command.get("by"), Person):
+        body["by"] = command["by"]
     if not state["opened"] and command.get("folder"):
         body["folder"] = command["folder"]
     return Decision([("started", {**body, "changes": pen.done(begun=not again)})])
@@ -209,6 +211,46 @@ def _begin(pen: Pen, *, keep: bool) -> None:
         pen.checkpoint = {
             name: value for name, value in pen.checkpoint.items() if name not in OF_ONE_ATTEMPT
         }
+
+
+def _goes_on(state: LoopState, command: Any) -> bool:
+    """Whether a start continues an attempt."""
+    status = status_of(state, step_of(state, command))
+    return status == IN_PROGRESS and not command.get("reset")
+
+
+def _is_over_limit(state: LoopState, command: Any) -> bool:
+    """Whether a start would be a cycle of FIX beyond the limit."""
+    if step_of(state, command) != FIX or _goes_on(state, command):
+        return False
+    limit = whole_of(command, "max_fix_cycles")
+    return cycles_of(state) >= (limit if limit is not None else limit_of(state))
+
+
+def list_persons_part(state: LoopState, command: Any) -> list[str]:
+    """Return what only a person may do of a start: resolve blockers, and allow more fix cycles."""
+    if _is_over_limit(state, command):
+        return []
+    wanted = [
+        f"resolve the blocker of {blocker.get('blocked_step')}: {blocker.get('description')}"
+        for blocker in active_blockers(state)
+        if command.get("resolve") or blocker.get("blocked_step") == command["step"]
+    ]
+    limit = whole_of(command, "max_fix_cycles")
+    if limit is not None and limit > limit_of(state):
+        wanted.append(f"allow {limit} fix cycles instead of {limit_of(state)}")
+    return wanted
+
+
+def _refuse_unseen(state: LoopState, command: Any) -> None:
+    wanted = list_persons_part(state, {**command, "step": step_of(state, command)})
+    if wanted and not isinstance(command.get("by"), Person):
+        raise NotAllowed(
+            f"Only a person may {wanted[0]}.",
+            hint="A person runs in a terminal of their own: "
+            f"holdfast loop start {step_of(state, command)} --track {state['track']}",
+            kind="no_person",
+        )
 
 
 def _resolve_blockers(pen: Pen, *, all: bool) -> None:
