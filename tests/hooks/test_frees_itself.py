@@ -178,6 +178,19 @@ def test_status_says_that_another_journal_is_named(scene: Scene, elsewhere: dict
     assert "An alert waits: Cost at $26.50 (in the repository's own journal" in shown
 
 
+def test_an_alert_of_a_project_without_git_holds_in_another_journal(
+    tmp_path: Path, elsewhere: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tmp_path / "plain"
+    project.mkdir()
+    (project / "holdfast.toml").write_text("")
+    monkeypatch.chdir(project)
+    Scene(project).check(cost=26.5)
+    assert (
+        run("guard", "check", "--cost", "1", "--session", "s1", **elsewhere).returncode == WAITING
+    )
+
+
 def test_a_journal_elsewhere_is_quiet_where_the_repository_has_none(
     repository: Path, elsewhere: dict[str, str]
 ) -> None:

@@ -29,11 +29,17 @@ EVERY_SESSION = ""
 def find_own_home(workspace: Workspace) -> Workspace | None:
     """Return the workspace with the repository's own home, where HOLDFAST_HOME names another and the own one has
     a journal: an agent could name one, and what holds there still holds."""
-    if not workspace.git_dir or workspace.home == f"{workspace.git_dir}/holdfast":
-        return None
     from holdfast.kernel.workspace import Workspace as Place
 
-    home = f"{workspace.git_dir}/holdfast"
+    if workspace.git_dir:
+        home = f"{workspace.git_dir}/holdfast"
+    else:
+        from holdfast.kernel.project_home import find
+        from holdfast.kernel.workspace import user_folder
+
+        home = find(workspace.root, user_folder())
+    if workspace.home == home or os.path.islink(home):
+        return None
     own = Place(workspace.root, git_dir=workspace.git_dir, home=home, local=True)
     return own if own.exists() else None
 
