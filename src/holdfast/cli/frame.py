@@ -7,7 +7,7 @@ import os
 import sys
 
 from holdfast.cli.plain_options import read
-from holdfast.cli.terminal import echo, safe, style
+from holdfast.cli.terminal import door, echo, safe, show_for, shown, style
 from holdfast.cli.verb_list import NESTED, PLAIN, is_bare
 from holdfast.clients.launcher import renew_if_older
 from holdfast.kernel import canonical_json, clock
@@ -24,7 +24,7 @@ from holdfast.kernel.workspace import discover, from_here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     from holdfast.journal.interface import Journal
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 OUT_OF_EVERYTHING = "There is not enough memory, or too many files are open. Try again with more."
+LINES_AT_ONCE = 500
 BUG, INTERRUPTED = 70, 130
 
 
@@ -74,6 +75,7 @@ class Call:
         self.now = clock.now()
         self._folder = folder
         self._workspace: Workspace | None = None
+        show_for(None)
         # Why the server is away, while the call goes on without it, and what the caller reads of that.
         self._away = ""
         self._away_message = ""
@@ -102,6 +104,7 @@ class Call:
     def workspace(self) -> Workspace:
         if self._workspace is None:
             self._workspace = discover(self._folder)
+            show_for(self._workspace)
             take_over_old(self._workspace)
             if os.path.isdir(os.path.join(self._workspace.private, "pending")):
                 from holdfast.hooks import deferred_events
@@ -309,7 +312,9 @@ def warn_of_views(outcome: Outcome) -> None:
 def print_json(value: Any) -> None:
     import json
 
-    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    text = json.dumps(value, ensure_ascii=False)
+    clean = door().value(value, text)
+    sys.stdout.write((text if clean == value else json.dumps(clean, ensure_ascii=False)) + "\n")
 
 
 def _print_lines(reply: Reply) -> None:
@@ -318,13 +323,25 @@ def _print_lines(reply: Reply) -> None:
 
         # As git does: no pager for what fits on the screen, and colours pass through.
         os.environ.setdefault("LESS", "FRX")
-        echo_via_pager(f"{line}\n" for line in reply.lines)
+        echo_via_pager(shown(f"{text}\n", sys.stdout) for text in _in_pieces(reply.lines))
     else:
-        for line in reply.lines:
-            echo(line)
+        for text in _in_pieces(reply.lines):
+            echo(text)
     if sys.stderr.isatty():
         for command in reply.next:
             echo(style(f"next: {command}", dim=True), error=True)
+
+
+def _in_pieces(lines: Iterable[str]) -> Iterator[str]:
+    """Lines together, as a secret of several lines must be seen; but not all of a long history at once."""
+    piece: list[str] = []
+    for line in lines:
+        piece.append(line)
+        if len(piece) == LINES_AT_ONCE:
+            yield "\n".join(piece)
+            piece.clear()
+    if piece:
+        yield "\n".join(piece)
 
 
 def run(arguments: Sequence[str]) -> int:

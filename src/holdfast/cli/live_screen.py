@@ -9,7 +9,7 @@ import time
 from contextlib import contextmanager
 
 from holdfast.cli.frame import print_json, warn
-from holdfast.cli.terminal import cut, style, terminal_size, unstyle, wants_colour
+from holdfast.cli.terminal import cut, echo, shown, style, terminal_size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,10 +35,8 @@ class LiveScreen:
         columns, rows = terminal_size(self._stream.fileno())
         if rows and len(lines) >= rows:
             lines = [*lines[: rows - 2], f"… and {len(lines) - rows + 2} more lines"]
-        shown = [cut(line, columns) for line in lines]
-        if not wants_colour(self._stream):
-            shown = [unstyle(line) for line in shown]
-        text = HOME + "".join(f"{line}{REST_OF_LINE}\n" for line in shown) + REST_OF_SCREEN
+        drawn = [cut(line, columns) for line in shown("\n".join(lines), self._stream).split("\n")]
+        text = HOME + "".join(f"{line}{REST_OF_LINE}\n" for line in drawn) + REST_OF_SCREEN
         self._stream.write(text if self._is_on else ENTER + text)
         self._stream.flush()
         self._is_on = True
@@ -72,8 +70,7 @@ def watch(
             elif screen is not None:
                 screen.draw(lines)
             else:
-                shown = lines if wants_colour(sys.stdout) else [unstyle(line) for line in lines]
-                sys.stdout.write("\n".join(shown) + "\n\n")
+                echo(*lines, "")
             sys.stdout.flush()
             looks += 1
     except KeyboardInterrupt:

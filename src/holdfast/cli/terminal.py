@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import TextIO
 
+    from holdfast.kernel.door import Door
+    from holdfast.kernel.workspace import Workspace
+
 _COLOURS = {"red": 31, "green": 32, "yellow": 33, "cyan": 36}
 _END = "\x1b[0m"
 # So many letters of an id are no slip of the finger.
@@ -39,9 +42,37 @@ def unstyle(text: str) -> str:
     return parts[0] + "".join(part.partition("m")[2] for part in parts[1:])
 
 
-def echo(line: str, *, error: bool = False) -> None:
+def echo(*lines: str, error: bool = False) -> None:
+    """Print lines, through the door. Lines with a secret lose their colours: a code may stand in it."""
     stream = sys.stderr if error else sys.stdout
-    stream.write((line if wants_colour(stream) else unstyle(line)) + "\n")
+    stream.write(shown("\n".join(lines), stream) + "\n")
+
+
+def shown(text: str, stream: TextIO) -> str:
+    """The text as this stream may show it."""
+    plain = unstyle(text)
+    clean = door().text(plain)
+    return text if clean == plain and wants_colour(stream) else clean
+
+
+class _Doorway:
+    """Where the door of this process comes from: the workspace that its command is about, once one is known."""
+
+    workspace: Workspace | None = None
+    door: Door | None = None
+
+
+def show_for(workspace: Workspace | None) -> None:
+    """Take the redaction rules of this workspace for what is printed from here on."""
+    _Doorway.workspace, _Doorway.door = workspace, None
+
+
+def door() -> Door:
+    if _Doorway.door is None:
+        from holdfast.kernel.door import Door
+
+        _Doorway.door = Door(_Doorway.workspace)
+    return _Doorway.door
 
 
 def wants_colour(stream: TextIO) -> bool:

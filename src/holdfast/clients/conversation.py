@@ -217,6 +217,18 @@ COUNTED_CALL = SessionEvent("call")
 LASTING = frozenset(("place", "prompt", "answer", "plan", "tasks", "task", "compact", "summary"))
 
 
+def redact(events: Iterable[SessionEvent], clean: Callable[[str], str]) -> None:
+    """Redact every text of the events, before anything takes a name, a command or a finding from it."""
+    for event in events:
+        if event is COUNTED_CALL:
+            continue
+        event.text = clean(event.text)
+        event.about = clean(event.about)
+        event.path = clean(event.path)
+        for task in event.tasks:
+            task["text"] = clean(task["text"])
+
+
 def new_state() -> ReaderState:
     return {"pending": {}, "seen": [], "unknown": 0}
 

@@ -11,7 +11,7 @@ from holdfast.clients.table import part
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any, TypedDict
 
     from holdfast.clients.conversation import ReaderState, SessionEvent, Transcript
@@ -83,9 +83,13 @@ def read_new(
 
 
 def describe(
-    found: FoundSession, running: Sequence[ClientProcess] | None, *, now: int
+    found: FoundSession,
+    running: Sequence[ClientProcess] | None,
+    clean: Callable[[str], str],
+    *,
+    now: int,
 ) -> Description:
-    """A session as a list shows it. `running` is what `liveness.running_clients` gave."""
+    """A session as a list shows it, redacted by `clean`. `running` is what `liveness.running_clients` gave."""
     problem, events = "", []
     try:
         events = read_new(found)["events"]
@@ -97,17 +101,19 @@ def describe(
         "path": found["path"],
         "cwd": found["cwd"],
         "age": max(0, now - found["modified"]),
-        "request": _request_under_way(events),
+        "request": _request_under_way(events, clean),
         "edits": _count_edits(events),
-        "open_tasks": [text for text, state in tasks_in(events) if state in ("open", "active")],
+        "open_tasks": [
+            clean(text) for text, state in tasks_in(events) if state in ("open", "active")
+        ],
         "alive": liveness(found, running, now=now),
         "problem": problem,
     }
 
 
-def _request_under_way(events: Iterable[SessionEvent]) -> str:
+def _request_under_way(events: Iterable[SessionEvent], clean: Callable[[str], str]) -> str:
     asked = [event.text for event in events if event.kind == "prompt"]
-    text = conversation.request_under_way(asked)
+    text = clean(conversation.request_under_way(asked))
     # Enough for the line, however long the request is.
     line = " ".join(text[: 4 * LONGEST_REQUEST].split())
     return line if len(line) <= LONGEST_REQUEST else f"{line[: LONGEST_REQUEST - 3]}..."

@@ -161,7 +161,17 @@ def respond_to(
         from holdfast.hooks.stop import held
 
         outcome = held(outcome, event, holder, stopped, now)
-    return client.answer(event, outcome)
+    shown: HookOutcome = _pass_door(outcome, workspace)
+    return client.answer(event, shown)
+
+
+def _pass_door(answer: Any, workspace: Workspace) -> Any:
+    """The answer as a person or an agent may read it."""
+    if not answer:
+        return answer
+    from holdfast.kernel.door import Door
+
+    return Door(workspace).value(answer, canonical_json.dumps(answer))
 
 
 def _forget(path: str) -> None:
@@ -307,7 +317,8 @@ def _own(arguments: list[str], payload: dict[str, Any], problem: str) -> dict[st
             name = f"{arguments[1]} AfterTurn"  # named as the client's own events are
         _note_failure(workspace, name, error, clock.now())
     forward(workspace)
-    return answer
+    shown: dict[str, Any] = _pass_door(answer, workspace)
+    return shown
 
 
 def _obey(arguments: list[str], payload: dict[str, Any], workspace: Workspace) -> dict[str, Any]:

@@ -23,7 +23,9 @@ def line(payload: dict[str, Any]) -> str:
 
         session = payload.get("session_id")
         known = safe_id(session) if isinstance(session, str) else ""
-        text = write(workspace, {**payload, "session_id": known}, now=now)
+        from holdfast.kernel.door import Door
+
+        text = Door(workspace).text(write(workspace, {**payload, "session_id": known}, now=now))
         from holdfast.hooks.run import forward
 
         forward(workspace)

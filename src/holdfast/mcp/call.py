@@ -16,9 +16,9 @@ from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from holdfast.budgets.alerts import restore
 from holdfast.estop.stop import refuse_stopped
 from holdfast.hooks.deferred_events import finish_here
-from holdfast.kernel import canonical_json, clock, config, latch
+from holdfast.kernel import canonical_json, clock, latch
+from holdfast.kernel.door import Door
 from holdfast.kernel.errors import HoldfastError, Usage, from_os_error
-from holdfast.kernel.redact import Redactor
 from holdfast.kernel.text import safe
 from holdfast.kernel.workspace import Workspace, discover
 from holdfast.remote.offline import away_message, can_work_offline, reachable, start_forwarder
@@ -98,13 +98,12 @@ class ToolCall:
         held = latch.read(self.workspace)
         return [f"STOPPED: {held['reason']}. Checkpoint, then wait for a person."] if held else []
 
-    def redactor(self) -> Redactor:
-        """The redactor with the workspace's rules, or the default one when its settings are broken."""
+    def door(self) -> Door:
+        """The door of this workspace, or the default one where there is none."""
         try:
-            journal = self.workspace.journal if self.workspace.exists() else None
-            return Redactor(rules=config.load(self.workspace, journal)["redact.rules"])
+            return Door(self.workspace)
         except HoldfastError:
-            return Redactor()
+            return Door()
 
 
 def require(value: str | None, name: str) -> str:
@@ -157,13 +156,13 @@ def as_error(error: Exception) -> HoldfastError:
 def _result(
     call: ToolCall, text: str, envelope: dict[str, Any], *, is_error: bool = False
 ) -> CallToolResult:
-    redactor = call.redactor()
-    shown = safe(redactor.text(text))
+    door = call.door()
+    shown = safe(door.text(text))
     if len(shown) > LONGEST_TEXT:
         left = len(shown) - LONGEST_TEXT
         shown = f"{shown[:LONGEST_TEXT]}\n({left} more characters: ask for less, or use the command line.)"
     settled, serialised = canonical_json.storable(envelope)
-    clean = redactor.value(settled, serialised)
+    clean = door.value(settled, serialised)
     block = TextContent(type="text", text=shown)
     return CallToolResult(content=[block], is_error=is_error, _meta={ENVELOPE: clean})
 

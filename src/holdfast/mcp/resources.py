@@ -93,10 +93,10 @@ def read(folder: str | None, look: Callable[[ToolCall], str]) -> str:
     """A text for a client, redacted. A failure is an error of the protocol, with a hint."""
     with ToolCall(folder) as call:
         try:
-            return call.redactor().text(look(call)).encode("utf-8", "replace").decode()
+            return call.door().text(look(call)).encode("utf-8", "replace").decode()
         except Exception as error:
             known = as_error(error)
-            message = call.redactor().text(error_text(known))
+            message = call.door().text(error_text(known))
             raise MCPError(code=INVALID_PARAMS, message=message, data=known.data()) from None
 
 

@@ -14,7 +14,6 @@ from holdfast.clients.lines import Unread
 from holdfast.clients.usage import amounts
 from holdfast.clients.usage.reader import forget_observation, key_of, refresh
 from holdfast.clients.usage.tally import in_memory, open_tally
-from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import StoreAway
 from holdfast.session import session_files, sessions, spending
 from holdfast.session.observed_state import is_empty
@@ -100,20 +99,21 @@ def _read_tally(tally: Tally, workspace: Workspace, sources: list[Source], now: 
 def read_once(found: FoundSession, rules: Mapping[str, str] | None = None) -> Observation | None:
     """What a transcript says, read from its beginning; nothing is written anywhere.
 
-    The result is redacted, with the user's own `rules` too: to redact all that was read took longer
-    than to read it.
+    What was read is redacted, with the user's own `rules` too, before anything is taken from it: a name
+    taken from a secret is no longer known as one.
     """
     from holdfast.clients import transcripts
+    from holdfast.clients.conversation import redact
     from holdfast.kernel.redact import Redactor
 
     try:
-        seen = fold_events(None, transcripts.read_new(found)["events"])
+        events = transcripts.read_new(found)["events"]
     except Unread:
         return None
-    if is_empty(seen):
-        return None
-    redacted: Observation = Redactor(rules=rules).value(seen, canonical_json.dumps(seen))
-    return redacted
+    redactor = Redactor(rules=rules)
+    redact(events, redactor.text)
+    seen: Observation = fold_events(None, events)
+    return None if is_empty(seen) else seen
 
 
 def record(

@@ -10,6 +10,7 @@ import os
 
 from holdfast.clients.table import clients_at_home, own_id
 from holdfast.kernel import clock, config
+from holdfast.kernel.door import Door
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.tree_file import TreeFile
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
@@ -302,11 +303,12 @@ def _judge_and_tell(
     if tree is not None:
         parts["tree"] = tree
     budget = request.get("budget") or int(settings["session.pack_characters"])
+    door = Door(workspace)
     return {
         "verdict": verdict,
         "reasons": reasons,
-        "pack": pack.render(parts, budget),
-        "prompt": progress_of(state)["prompt"],
+        "pack": door.text(pack.render(parts, budget)),
+        "prompt": door.text(progress_of(state)["prompt"]),
         "claims": _list_claims(state, not_run, recheck=request.get("recheck", False)),
         "checkpoint": last["id"] if last else "",
         "session": state["session"],

@@ -10,6 +10,7 @@ from holdfast.clients.discovery import session_at, sessions_in
 from holdfast.clients.liveness import running_clients
 from holdfast.clients.transcripts import describe
 from holdfast.kernel import clock
+from holdfast.kernel.door import Door
 from holdfast.kernel.workspace import discover, worktrees
 from holdfast.remote.offline import reads_offline
 from holdfast.session import client_process, session_files, sessions
@@ -132,7 +133,7 @@ def _of_transcript(
     told: dict[str, Any] | None,
     now: int,
 ) -> ListedSession:
-    about = describe(found, running, now=now)
+    about = describe(found, running, Door(workspace).text, now=now)
     stands = standing(workspace, state, now) if workspace and state else ""
     alive = about["alive"]
     if told is not None and workspace is not None:

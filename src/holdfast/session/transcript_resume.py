@@ -6,12 +6,14 @@ import os
 
 from holdfast.clients.discovery import sessions_in
 from holdfast.clients.table import own_id, titles
+from holdfast.kernel import config
+from holdfast.kernel.door import Door
 from holdfast.kernel.errors import NotFound
 from holdfast.session import handover_text, pack
 from holdfast.session.edits import compare_edits
 from holdfast.session.observation import read_once
-from holdfast.session.rules import session as rules
 from holdfast.session.rules.handover import progress_of
+from holdfast.session.rules.session import initial, stream_of
 from holdfast.session.rules.verdict import HAS_ALL_EDITS, NOTHING_TO_COMPARE, lacking
 from holdfast.session.session_choice import found_at, is_running
 
@@ -54,7 +56,7 @@ def resume_transcript(
 ) -> Resumption:
     """A pack from a transcript that no journal knows. In a workspace its edits are compared with the
     work tree, also if the session worked in another clone of it."""
-    seen = read_once(found)
+    seen = read_once(found, config.settings_of(workspace)["redact.rules"] if workspace else {})
     if seen is None:
         raise NotFound(
             f"{found['path']} holds no request and no work yet.",
@@ -79,16 +81,17 @@ def resume_transcript(
         "seen": handover_text.mark_missing_files(seen, seen["cwd"] or found["cwd"]),
         "transcript": found["path"],
     }
+    door = Door(workspace)
     text = pack.render(parts, request.get("budget") or DEFAULT_BUDGET)
-    state = rules.initial(rules.stream_of(found["session"]))
+    state = initial(stream_of(found["session"]))
     shown: dict[str, Any] = {**seen}
     client, path = found["client"], found["path"]
     state = {**state, "observed": {"client": client, "path": path, "at": "", "seen": shown}}
     return {
         "verdict": reasons[0]["verdict"],
         "reasons": reasons,
-        "pack": text,
-        "prompt": progress_of(state)["prompt"],
+        "pack": door.text(text),
+        "prompt": door.text(progress_of(state)["prompt"]),
         "claims": [],
         "checkpoint": "",
         "session": found["session"],

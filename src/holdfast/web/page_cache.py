@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import json
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote, urlencode
 
 from holdfast.kernel import clock
+from holdfast.kernel.door import Door
 from holdfast.kernel.errors import HoldfastError
 from holdfast.web.background import Inboxes, SpendingMeter
 from holdfast.web.pages import PageContext
@@ -112,6 +114,12 @@ class PageCache:
         place = dict(asked.words).get("workspace", "")
         return self.renderer.parts("away.html", error=error.data(), place=place)
 
+    def _pass_door(self, data: dict[str, Any], place: str) -> dict[str, Any]:
+        """The data as a page and its JSON may show them."""
+        door = Door(self.site.place(place).workspace if place else None)
+        clean: dict[str, Any] = door.value(data, json.dumps(data, ensure_ascii=False))
+        return clean
+
     async def read(self, function: Callable[..., T], *arguments: Any) -> T:
         """Run a function in the thread that reads."""
         return await asyncio.get_running_loop().run_in_executor(self._reader, function, *arguments)
@@ -149,6 +157,7 @@ class PageCache:
                 self.site.place(words["workspace"]).look()
             module = importlib.import_module(f"holdfast.web.pages.{name}")
             data = module.gather(PageContext(self.site, words, now, self.meter))
+            data = self._pass_door(data, words.get("workspace", ""))
             title, live = self.renderer.parts(f"{name}.html", data=data, now=now)
             error = None
         except (HoldfastError, OSError) as problem:

@@ -239,7 +239,7 @@ def test_what_a_killed_client_did_is_found_and_read(
     if client != "opencode":  # a database has no name that tells whose it is
         assert owner_of(str(path)) == client
     assert discovery.session_at(str(path)) == found
-    described = transcripts.describe(found, [], now=clock.now())
+    described = transcripts.describe(found, [], str, now=clock.now())
     assert described["request"] == cases.REQUEST
     assert described["edits"] == 1
     assert not described["problem"]

@@ -327,7 +327,7 @@ def test_a_session_is_described_in_one_line(home: Path, project: Path) -> None:
     sample = (SAMPLES / "gemini.jsonl").read_bytes()
     (chats / "session-1.jsonl").write_bytes(sample)
     (found,) = sessions_in(str(project))
-    about = transcripts.describe(found, [], now=found["modified"] + 3_600_000)
+    about = transcripts.describe(found, [], str, now=found["modified"] + 3_600_000)
     assert about["request"] == "Keep the quotes in parser.py. Do not touch the tests."
     assert about["edits"] == 2, "the one that failed is none"
     assert about["open_tasks"] == ["Make the test pass"]
@@ -339,7 +339,7 @@ def test_a_session_is_described_in_one_line(home: Path, project: Path) -> None:
 def test_a_long_request_is_one_short_line(clients: Home, project: Path) -> None:
     clients.claude(project, "long", prompt="keep\nthe   quotes " * 5000)
     (found,) = sessions_in(str(project))
-    line = transcripts.describe(found, [], now=0)["request"]
+    line = transcripts.describe(found, [], str, now=0)["request"]
     assert line.startswith("keep the quotes keep the quotes")
     assert len(line) == transcripts.LONGEST_REQUEST
     assert line.endswith("...")
@@ -351,7 +351,7 @@ def test_a_session_that_cannot_be_read_is_described_all_the_same(
     path = clients.codex(project, "codex-1")
     (found,) = sessions_in(str(project))
     path.unlink()
-    about = transcripts.describe(found, [], now=0)
+    about = transcripts.describe(found, [], str, now=0)
     assert about["problem"] == "is gone"
     assert about["request"] == ""
 

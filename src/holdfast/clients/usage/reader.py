@@ -46,12 +46,7 @@ class Observer:
         """Fold what has come in, once it is so much."""
         if len(self.events) < at_least:
             return
-        for event in self.events:
-            event.text = self._clean(event.text)
-            event.about = self._clean(event.about)
-            event.path = self._clean(event.path)
-            for task in event.tasks:
-                task["text"] = self._clean(task["text"])
+        conversation.redact(self.events, self._clean)
         self.seen = self._fold(self.seen, self.events)
         self.events.clear()
 

@@ -41,7 +41,7 @@ def question_for(context: Context, gate: str | None, ask: bool) -> Elicit[Any] |
                 call.workspace, lookup.find_gate(call.workspace, gate), now=call.now
             )
             call.refuse_stopped()
-            message = call.redactor().text(question_text(state))
+            message = call.door().text(question_text(state))
     except HoldfastError:
         return Unasked()  # the tool reports the error
     if not is_open(state):
