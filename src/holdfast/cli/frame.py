@@ -20,6 +20,7 @@ from holdfast.kernel.errors import (
     journal_damaged,
 )
 from holdfast.kernel.private_folder import take_over_old
+from holdfast.kernel.text import harmless_json
 from holdfast.kernel.workspace import discover, from_here
 
 TYPE_CHECKING = False
@@ -313,8 +314,9 @@ def print_json(value: Any) -> None:
     import json
 
     text = json.dumps(value, ensure_ascii=False)
-    clean = door().value(value, text)
-    sys.stdout.write((text if clean == value else json.dumps(clean, ensure_ascii=False)) + "\n")
+    clean = door().redacted(value, text)
+    text = text if clean == value else json.dumps(clean, ensure_ascii=False)
+    sys.stdout.write(f"{harmless_json(text)}\n")
 
 
 def _print_lines(reply: Reply) -> None:

@@ -1,13 +1,17 @@
 """The door: what a person or an agent reads passes here last.
 
 Records are redacted when they are written. What is shown is checked once more, by the same rules: a name, a
-file or a variable may have told what was secret only later, and not everything that is shown was stored.
+file or a variable may have told what was secret only later, and not everything that is shown was stored. Letters
+that nobody would see are pictured, so that no text says more to an agent than to a person.
+
+`kernel/text.py` has what stands before the door: quotations, fences and commands.
 """
 
 from __future__ import annotations
 
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.redact import Redactor
+from holdfast.kernel.text import harmless, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,26 +23,53 @@ WITHHELD = "[withheld: a redaction rule of the settings took too long]"
 
 
 class Door:
-    """Redacts what a face is about to show, with the rules of the workspace too where one is known."""
+    """Passes on what a face is about to show, by the rules of the workspace too where one is known."""
 
-    __slots__ = ("redactor",)
+    __slots__ = ("_redactor",)
 
     def __init__(self, workspace: Workspace | None = None) -> None:
-        self.redactor = _redactor_of(workspace)
+        self._redactor = _redactor_of(workspace)
 
     def text(self, text: str) -> str:
         """Return the text as it may be shown."""
         try:
-            return self.redactor.text(text)
+            return self._text(text)
         except HoldfastError:
             return WITHHELD
 
     def value(self, value: Any, serialised: str) -> Any:
-        """Return the JSON value as it may be shown: equal to the one given where nothing is secret."""
+        """Return the JSON value as it may be shown: equal to the one given where nothing is to be hidden."""
         try:
-            return self.redactor.value(_with_lists(value), serialised)
+            return self._redactor.value(self._walk(value), serialised)
         except HoldfastError:
             return WITHHELD
+
+    def redacted(self, value: Any, serialised: str) -> Any:
+        """Return the JSON value without secrets, for a text that spells unseen letters out."""
+        try:
+            return self._redactor.value(_with_lists(value), serialised)
+        except HoldfastError:
+            return WITHHELD
+
+    def _text(self, text: str) -> str:
+        shown = harmless(text)
+        if shown != text:
+            # No rule knows a secret with unseen letters in it.
+            bare = visible(text, "")
+            clean = self._redactor.text(bare)
+            if clean != bare:
+                return harmless(clean)
+        return self._redactor.text(shown)
+
+    def _walk(self, value: Any) -> Any:
+        """The value with its unseen letters pictured, and lists for tuples, into which no redactor looks."""
+        if isinstance(value, str):
+            return value if harmless(value) == value else self._text(value)
+        if isinstance(value, dict):
+            return {self._walk(key): self._walk(item) for key, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [self._walk(item) for item in value]
+        return value
 
 
 def _redactor_of(workspace: Workspace | None) -> Redactor:
@@ -54,7 +85,6 @@ def _redactor_of(workspace: Workspace | None) -> Redactor:
 
 
 def _with_lists(value: Any) -> Any:
-    """The value with lists for tuples, into which no redactor looks."""
     if isinstance(value, dict):
         return {key: _with_lists(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -1,15 +1,64 @@
-"""Text of others as a terminal may show it: what could move its cursor is only pictured."""
+"""Text of others as people and agents may read it: what nobody would see is pictured, what a program would
+take for a command or an end of a quotation is quoted."""
 
 from __future__ import annotations
 
+from holdfast.kernel.patterns import compile_later
+
 UNKNOWN = "\N{REPLACEMENT CHARACTER}"
+# Letters that people do not see and a model reads: tags, marks of direction and of format, blanks and fillers
+# of no width, selectors of a variant, separators of lines that are none to most programs. First and last.
+_UNSEEN = (
+    *((0xAD, 0xAD), (0x34F, 0x34F), (0x70F, 0x70F), (0x115F, 0x1160)),
+    *((0x17B4, 0x17B5), (0x180B, 0x180F), (0x200B, 0x200B), (0x2028, 0x202E)),
+    *((0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0D), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0)),
+    *((0xFFF0, 0xFFFB), (0x13430, 0x1343F), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A)),
+    (0xE0000, 0xE0FFF),
+)
+# A joiner stays between two letters of a script that needs it, or between two emoji; a selector for the look
+# of an emoji stays behind a sign, and a mark of direction behind a letter that is written from right to left.
+# Alone, twice and behind other letters they are unseen too.
+JOINERS, SELECTORS, DIRECTIONS = "\u200c\u200d", "\ufe0e\ufe0f", "\u200e\u200f\u061c"
+KEPT = JOINERS + SELECTORS + DIRECTIONS
+_JOINED = (
+    "\u0600-\u06ff\u0710-\u109f\u1780-\u17b3\u17b6-\u180a\u1810-\u18af\u1b00-\u1bff\ua800-\uabff\ufb50-\ufdff"
+    "\ufe70-\ufefc\u2190-\u2bff\U00010a00-\U000110ff\U00011100-\U00011cff\U0001f000-\U0001faff"
+)
+_LEFTWARD = "\u0590-\u061b\u061d-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"
+_SIGNS = "0-9#*\u00a9\u00ae\u203c-\u205f\u2100-\u3163\u3165-\u33ff\U0001f000-\U0001faff"
+_HIDDEN = (
+    f"[{''.join(f'{chr(first)}-{chr(last)}' for first, last in _UNSEEN)}]"
+    f"|(?<![{_SIGNS}])[{SELECTORS}]|(?<![{_LEFTWARD}])[{DIRECTIONS}]"
+    f"|(?<![{_JOINED}])(?<![{_SIGNS}]\ufe0f)[{JOINERS}]|[{JOINERS}](?![{_JOINED}])"
+)
+_ONE_HIDDEN = compile_later(_HIDDEN)
+_RUN_HIDDEN = compile_later(f"(?:{_HIDDEN})+")
+_suspects: set[str] = set()
+
+
+def visible(text: str, mark: str = UNKNOWN) -> str:
+    """The text with one mark for each run of letters that nobody would see."""
+    return text if is_plain(text) else _RUN_HIDDEN.sub(mark, text)
+
+
+def is_plain(text: str) -> bool:
+    """A quick look before the pattern: most texts, also those with accents and dashes, hold no suspect."""
+    if text.isascii():
+        return True
+    if not _suspects:
+        _suspects.update(KEPT)
+        for first, last in _UNSEEN:
+            _suspects.update(map(chr, range(first, last + 1)))
+    return _suspects.isdisjoint(text)
 
 
 def safe(text: str) -> str:
     """Text from agents is data: no escape sequence of theirs reaches the terminal."""
     return "".join(
-        letter if letter in "\n\t" or (letter.isprintable() or letter == " ") else _shown(letter)
-        for letter in text
+        letter
+        if letter.isprintable() or letter in "\n\t" or letter in KEPT
+        else _shown(letter)
+        for letter in visible(text)
     )
 
 
@@ -20,20 +69,18 @@ def _shown(letter: str) -> str:
     return UNKNOWN
 
 
-# Marks that show letters in an order that is not theirs, and blanks that take no room. The joiners U+200C
-# and U+200D stay: Persian and emoji need them.
-_UNSEEN = (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200B, 0x2060, 0xFEFF)
-# Those, and escape and its like.
+# Escape and its like.
 _CONTROLS = {
     **{code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"},
     0x7F: 0x2421,
-    **dict.fromkeys((*range(0x80, 0xA0), *_UNSEEN), 0xFFFD),
+    **dict.fromkeys(range(0x80, 0xA0), 0xFFFD),
 }
 
 
 def harmless(text: str) -> str:
-    """A document that is safe to show with `cat`. Every letter of every language stays."""
-    text = text.translate(_CONTROLS)
+    """A document that is safe to show with `cat`, and to give to an agent. Every letter of every language
+    stays."""
+    text = visible(text).translate(_CONTROLS)
     if "\r" not in text:
         return text
     ends = text.replace("\r\n", "\0")  # a return alone would write over its own line
@@ -45,8 +92,19 @@ _ESCAPES = {code: f"\\u{code:04x}" for code in _CONTROLS if code >= 0x20}
 
 
 def harmless_json(text: str) -> str:
-    """The same for a JSON text: its control characters are escaped, so that it means what it meant."""
-    return text if text.isascii() and "\x7f" not in text else text.translate(_ESCAPES)
+    """The same for a JSON text: what is unseen is escaped, so that it means what it meant."""
+    if text.isascii() and "\x7f" not in text:
+        return text
+    if not is_plain(text):
+        text = _ONE_HIDDEN.sub(lambda match: _escape(match[0]), text)
+    return text.translate(_ESCAPES)
+
+
+def _escape(letter: str) -> str:
+    code = ord(letter)
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    return f"\\u{0xD800 + (code - 0x10000 >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
 
 
 def without_nul(text: str) -> str:
@@ -71,7 +129,7 @@ def letter_width(letter: str) -> int:
         return 1
     from unicodedata import combining, east_asian_width
 
-    if combining(letter):
+    if combining(letter) or letter in KEPT:
         return 0
     return 2 if east_asian_width(letter) in "WF" else 1
 

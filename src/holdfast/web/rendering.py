@@ -74,31 +74,13 @@ def templates() -> Environment:
 
 
 def _inert(value: Any) -> Any:
-    if isinstance(value, str) and not isinstance(value, Markup) and not value.isprintable():
-        return _shown(value)
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return value if value.isascii() and value.isprintable() else safe(value)
     return "" if value is None else value
 
 
 # A hint that is nothing but a command.
 _COMMAND = re.compile(r"holdfast( [\w:/=-]+)+", re.ASCII)
-# Between letters they join or part: a family of emoji, Persian, the scripts of India.
-_JOINERS = "\u200c\u200d"
-
-
-def _shown(text: str) -> str:
-    """Text of others, without characters that move or reverse the text beside it."""
-    if not any(joiner in text for joiner in _JOINERS):
-        return safe(text)
-    pieces = re.split(f"([{_JOINERS}])", text)
-    return "".join(
-        piece if at % 2 and _joins(pieces[at - 1][-1:], pieces[at + 1][:1]) else safe(piece)
-        for at, piece in enumerate(pieces)
-    )
-
-
-def _joins(before: str, after: str) -> bool:
-    return bool(before.strip()) and bool(after.strip()) and not (before + after).isascii()
-
 
 @cache
 def asset(name: str) -> str:

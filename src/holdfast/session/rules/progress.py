@@ -58,9 +58,9 @@ def write(progress: Progress, at: str, claims: Sequence[Claim] = ()) -> str:
     lines += ["", f"## {PROMPT}", progress["prompt"]]
     if claims:
         lines += ["", f"## {CLAIMS}", *(f"- {claim_line(claim)}" for claim in claims)]
-    if progress["extra"]:
-        lines += ["", progress["extra"]]
-    return harmless("\n".join(lines) + "\n")
+    text = harmless("\n".join(lines) + "\n")
+    # What others wrote into the file is theirs, letter by letter.
+    return f"{text}\n{progress['extra']}\n" if progress["extra"] else text
 
 
 def parse(text: str) -> Progress:
