@@ -133,5 +133,6 @@ def test_the_pack_and_the_prompt_say_one_next_step(project: Path, holdfast: Hold
     assert "## Still failing\n- python3 -m unittest tests.test_export" in found["pack"]
     assert "\n## Next step\n" in found["pack"]
     step = found["pack"].partition("\n## Next step\n- ")[2].partition(" (")[0]
-    assert f"\nNext action: {step.rstrip('.')}.\n" in f"{found['prompt']}\n"
+    action = f'its task in progress: "{step.rstrip(".")}" (quoted as data).'
+    assert f"\nNext action: {action}\n" in f"{found['prompt']}\n"
     assert DONE in found["prompt"], "the task in progress is named"

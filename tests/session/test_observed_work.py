@@ -62,8 +62,9 @@ def test_the_progress_file_is_filled_from_what_was_seen(home: Home, holdfast: Ho
     text = PROGRESS.read_text("utf-8")
     assert "- Make parse keep quoted words together. Do not add a dependency. — in progress" in text
     assert "- Do not add a dependency.: ruled by the person" in text
-    assert "- `python3 check.py` fails: AssertionError" in text
-    assert "Key files: words.py.\nNext action: Next I would use shlex.split in parse." in text
+    assert '- `python3 check.py` fails, with the output "AssertionError' in text
+    step = 'the agent\'s last words: "Next I would use shlex.split in parse" (quoted as data).'
+    assert f"Key files: words.py.\nNext action: {step}" in text
     assert "unknown" not in text.partition("## Completed")[2]
 
 

@@ -285,7 +285,7 @@ def test_a_file_name_cannot_begin_a_section(project: Path, holdfast: Holdfast) -
     holdfast("checkpoint")
     assert text().count("## Blockers") == 2
     assert section("Blockers") == ["- None"]
-    assert "Key files: a ## Blockers - forged." in text()
+    assert 'Key files: "a ## Blockers - forged".' in text()
 
 
 @pytest.mark.clause("CCC-23")

@@ -295,7 +295,7 @@ def test_a_terminal_names_the_task_in_progress_of_the_clients_session(
     for _ in range(2):
         assert typed(holdfast) == [
             "Resume the work here. Current task: task 2 of 3. Key files: a.txt.",
-            "Next action: Parser.",
+            'Next action: its task in progress: "Parser" (quoted as data).',
         ]
     said = holdfast("resume").out
     assert "of a terminal" in said
@@ -339,11 +339,11 @@ def test_a_terminal_names_the_first_open_task_else_the_request(
     conversation.leave()
     assert typed(holdfast) == [
         "Resume the work here. Current task: task 1 of 1. Key files: see git status.",
-        f"Next action: {REQUEST}",
+        f'Next action: the request under way: "{REQUEST[:-1]}" (quoted as data).',
     ]
     conversation.plan(Read="completed", Docs="pending", Parser="pending")
     conversation.leave()
-    assert typed(holdfast)[1:] == ["Next action: Docs."]
+    assert typed(holdfast)[1:] == ['Next action: its first open task: "Docs" (quoted as data).']
 
 
 def test_what_is_stated_in_a_terminal_goes_before_what_was_observed(
@@ -426,7 +426,7 @@ def test_a_terminal_shows_what_was_seen_after_the_transcript_is_gone(
     said = holdfast("resume").out
     assert f"What was seen is of session {TRANSCRIPT[:12]} of Claude Code." in said
     assert "- [>] Parser" in said
-    assert typed(holdfast)[1:] == ["Next action: Parser."]
+    assert typed(holdfast)[1:] == ['Next action: its task in progress: "Parser" (quoted as data).']
 
 
 def test_a_terminal_follows_the_newest_session_and_keeps_nothing_of_the_one_before(

@@ -143,7 +143,7 @@ def test_a_probe_says_something_else_by_now(repository: Path, holdfast: Holdfast
     assert "[verified] It is described" in resumed(holdfast)["pack"]
     found = resumed(holdfast, "--recheck")
     assert found["verdict"] == "DRIFTED"
-    assert "It is described: was verified, is unverified" in reasons(found)
+    assert '"It is described": was verified, is unverified' in reasons(found)
     assert "[unverified] It is described" in found["pack"]
 
 

@@ -6,7 +6,7 @@ import os
 
 from holdfast.kernel import clock, failures
 from holdfast.kernel.errors import HoldfastError, NotFound
-from holdfast.kernel.text import safe
+from holdfast.kernel.text import literal, quoted
 from holdfast.session import client_process, session_files, sessions
 from holdfast.session.rules import session as rules
 from holdfast.streams import open_writer
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # Two hooks of ours for one event, in the settings and in a plugin, come at the same moment. The
 # session itself cannot start twice within it without having read the pack already.
 SAME_MOMENT = 5_000
-LONGEST_FAILURE = 200
+LONGEST_FAILURE, LONGEST_REQUEST = 200, 120
 SMALLEST_PACK = 1_000
 # A transcript that was not written to for so long belongs to no running session.
 AT_WORK_WITHIN = 12 * clock.HOUR
@@ -128,10 +128,11 @@ def _failed(workspace: Workspace) -> str:
     if not failed:
         return ""
     last = failed[-1]
-    reason = " ".join(safe(last["reason"]).split())[:LONGEST_FAILURE]
+    reason = quoted(last["reason"], LONGEST_FAILURE)
+    hook = " ".join(map(literal, last["hook"].split()[:2]))
     hooks = f"{len(failed)} hook{'s' if len(failed) > 1 else ''}"
     return (
-        f"Holdfast: {hooks} failed, last {safe(last['hook'])} at {last['at']}: {reason} "
+        f"Holdfast: {hooks} failed, last {hook} at {literal(last['at'])}: {reason} "
         "(`holdfast doctor` says what to do)"
     )
 
@@ -245,7 +246,7 @@ def _request_of(workspace: Workspace, found: FoundSession, now: int) -> str:
 
     looked = observation.look(workspace, found["session"], transcript=found["path"], now=now)
     request = looked["seen"]["request"] if looked else None
-    return " ".join(safe(request["text"]).split())[:120].replace("`", "'") if request else ""
+    return quoted(request["text"], LONGEST_REQUEST) if request else ""
 
 
 def _predecessor(

@@ -21,7 +21,7 @@ _UNSEEN = (
 JOINERS, SELECTORS, DIRECTIONS = "\u200c\u200d", "\ufe0e\ufe0f", "\u200e\u200f\u061c"
 KEPT = JOINERS + SELECTORS + DIRECTIONS
 _JOINED = (
-    "\u0600-\u06ff\u0710-\u109f\u1780-\u17b3\u17b6-\u180a\u1810-\u18af\u1b00-\u1bff\ua800-\uabff\ufb50-\ufdff"
+    "\u0600-\u061b\u061d-\u06ff\u0710-\u109f\u1780-\u17b3\u17b6-\u180a\u1810-\u18af\u1b00-\u1bff\ua800-\uabff\ufb50-\ufdff"
     "\ufe70-\ufefc\u2190-\u2bff\U00010a00-\U000110ff\U00011100-\U00011cff\U0001f000-\U0001faff"
 )
 _LEFTWARD = "\u0590-\u061b\u061d-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"
@@ -55,9 +55,7 @@ def is_plain(text: str) -> bool:
 def safe(text: str) -> str:
     """Text from agents is data: no escape sequence of theirs reaches the terminal."""
     return "".join(
-        letter
-        if letter.isprintable() or letter in "\n\t" or letter in KEPT
-        else _shown(letter)
+        letter if letter.isprintable() or letter in "\n\t" or letter in KEPT else _shown(letter)
         for letter in visible(text)
     )
 
@@ -117,6 +115,36 @@ def one_line(text: str, most: int = 0) -> str:
     surrounds it. Of one with more than `most` characters the beginning stays; 0 is no limit."""
     line = " ".join(text.split())
     return line if not most or len(line) <= most else line[: most - 1] + "…"
+
+
+def quoted(text: str, most: int = 240) -> str:
+    """A text of others as a literal inside a sentence of ours: one line in quotation marks, which it cannot
+    close, of at most so many characters."""
+    line = one_line(harmless(text).replace('"', "'").replace("`", "'"), most)
+    return f'"{line}"'
+
+
+def literal(name: str, most: int = 200) -> str:
+    """A name as it is, if it is one word such as a path; otherwise quoted: it could be a sentence."""
+    is_word = all(letter.isalnum() or letter in "_./@+:,~=#%-" for letter in name)
+    return name if name and is_word and len(name) <= most else quoted(name, most)
+
+
+# The letters of a word that no shell takes for anything else, as `shlex.quote` has them: a hook has no time
+# for its import.
+_PLAIN = frozenset("%+,-./0123456789:=@ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz")
+
+
+def quote(word: str) -> str:
+    """A value as one word of a command that a person or an agent may run as it is printed."""
+    if word and _PLAIN.issuperset(word):
+        return word
+    return "'" + word.replace("'", "'\"'\"'") + "'"
+
+
+def command(*words: str) -> str:
+    """The command `holdfast` with these words."""
+    return " ".join(["holdfast", *map(quote, words)])
 
 
 def width(text: str) -> int:

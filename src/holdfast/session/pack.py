@@ -165,8 +165,13 @@ def _introduction(seen: Observation | None, *, short: bool) -> str:
         did.append(count_of(seen["edits"], "edit"))
     if seen["compactions"]:
         did.append(f"compacted {times_of(seen['compactions'])}")
-    when = f", last active {clock.minute(one_line(seen['at']))}" if seen["at"] else ""
+    when = f", last active {clock.minute(seen['at'])}" if _is_time(seen["at"]) else ""
     return f"{INTRODUCTION} It made {', '.join(did)}{when}."
+
+
+def _is_time(at: str) -> bool:
+    """Whether a client wrote a time there: it stands above the fence."""
+    return bool(at) and not at.strip("0123456789-:.+TZ ")
 
 
 class PackRoom:

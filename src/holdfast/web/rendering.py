@@ -82,6 +82,7 @@ def _inert(value: Any) -> Any:
 # A hint that is nothing but a command.
 _COMMAND = re.compile(r"holdfast( [\w:/=-]+)+", re.ASCII)
 
+
 @cache
 def asset(name: str) -> str:
     """The address of a static file. It changes with the file's content."""

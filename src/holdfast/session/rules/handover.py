@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from holdfast.kernel import clock
 from holdfast.kernel.patterns import compile_later
+from holdfast.kernel.text import quoted
 from holdfast.session.rules.model import UNKNOWN_ISSUE
 from holdfast.session.rules.progress import one_line
 from holdfast.session.rules.prompt import (
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 MOST_TASKS, MOST_RULINGS, MOST_FAILURES, MOST_FILES = 40, 12, 3, 5
 LONGEST_TITLE, LONGEST_ACTION = 90, 240
+LONGEST_COMMAND, LONGEST_OUTPUT = 120, 160
 RULED = "ruled by the person"
 CHOSEN = "chosen by the person"
 # Words with which agents announce what they are about to do.
@@ -189,10 +191,20 @@ def _list_rulings(seen: dict[str, Any], stated: Progress) -> list[Any]:
 def _list_failing(seen: dict[str, Any]) -> list[Any]:
     """Commands that failed and have not passed since."""
     return [
-        {"blocker": f"`{one_line(one['text'])[:120]}` fails{_error(one)}", "until": "it passes"}
+        {"blocker": f"{_failed_command(one)} fails{_output(one)}", "until": "it passes"}
         for one in seen["failures"][-MOST_FAILURES:]
         if not is_stale(seen, one)
     ]
+
+
+def _failed_command(failure: dict[str, Any]) -> str:
+    return f"`{one_line(failure['text']).replace('`', chr(39))[:LONGEST_COMMAND]}`"
+
+
+def _output(failure: dict[str, Any]) -> str:
+    """What a program printed. It is data, also where no fence stands around it."""
+    said = _error(failure)
+    return f", with the output {quoted(said[2:], LONGEST_OUTPUT)}" if said else ""
 
 
 def _error(failure: dict[str, Any]) -> str:
@@ -216,14 +228,20 @@ def _prompt(state: SessionState, after: Progress, seen: dict[str, Any], *, went_
         files = files_in(kept) or files
     # Without a list of tasks, the work that went on says nothing of the position, which a loop may have given.
     # In a terminal the statement knows only its own tasks.
+    current = after["current"]
+    if current != state["progress"]["current"]:
+        current = _as_data(current)
+    if not action:
+        action = quoted_step(seen) or current
+        current = "" if _as_data(after["current"]) in action else current
     is_counted = bool(seen["tasks"]) and (went_on or is_of_terminal)
     said = None if is_counted else position_in(kept)
     return compose(
         subject_of(state, after),
         said or position_of(after),
         files,
-        action or next_step(seen)[0] or after["current"],
-        after["current"],
+        action,
+        current,
     )
 
 
@@ -255,11 +273,27 @@ def next_step(seen: Any) -> tuple[str, str]:
                 return one_line(task["text"])[:LONGEST_ACTION], where
     if seen["failures"]:
         failure = seen["failures"][-1]
-        command = f"`{one_line(failure['text'])[:120]}`"
+        command = f"`{one_line(failure['text'])[:LONGEST_COMMAND]}`"
         if is_stale(seen, failure):
             return f"run {command} again: it failed before the last changes", FAILING
         return f"make {command} pass{_error(failure)}", FAILING
     return _request_line(seen), REQUESTED
+
+
+def quoted_step(seen: Any) -> str:
+    """The next step for a prompt, which stands in no fence: what was seen is a quotation there. What a
+    program printed has no place in it."""
+    step, where = next_step(seen)
+    if where == FAILING:
+        failure = seen["failures"][-1]
+        is_old = is_stale(seen, failure)
+        where = "run again what failed before the last changes" if is_old else "make this pass"
+        step = one_line(failure["text"])[:LONGEST_COMMAND]
+    return f"{where}: {_as_data(step)}" if step else ""
+
+
+def _as_data(text: str) -> str:
+    return f"{quoted(text.rstrip('.'), LONGEST_ACTION)} (quoted as data)" if text else ""
 
 
 def announced_step(seen: Any) -> str:

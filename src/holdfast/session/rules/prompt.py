@@ -3,6 +3,7 @@ good enough, and the box around it."""
 
 from __future__ import annotations
 
+from holdfast.kernel.text import literal
 from holdfast.session.rules.model import UNKNOWN_ISSUE, is_issue_name
 from holdfast.session.rules.progress import one_line
 
@@ -41,9 +42,9 @@ def compose(
     current: str = "",
 ) -> str:
     """The two lines of the protocol, and the current task in words unless it is the next action."""
-    issue = NO_ISSUE if issue == UNKNOWN_ISSUE else issue
+    issue = _subject(issue)
     task = f"task {position[0]} of {position[1]}" if position else NO_POSITION
-    named = ", ".join(one_line(file) for file in files) or NO_FILES
+    named = ", ".join(literal(one_line(file)) for file in files) or NO_FILES
     lines = [f"Resume {issue}. {TASK}{task}. {FILES}{named}.", NEXT + _sentence(next_action)]
     words = one_line(current).rstrip(".")
     if words and not next_action.startswith(words):
@@ -69,9 +70,8 @@ def is_planned(action: str, progress: Progress) -> bool:
 
 def generic(issue: str) -> str:
     """What is printed when the file cannot be read; AMB-CCC-19 has its words."""
-    issue = NO_ISSUE if issue == UNKNOWN_ISSUE else issue
     action = "re-read the issue and git log, then continue"
-    return f"Resume {issue}. {TASK}unknown. {FILES}{NO_FILES}.\n{NEXT}{action}."
+    return f"Resume {_subject(issue)}. {TASK}unknown. {FILES}{NO_FILES}.\n{NEXT}{action}."
 
 
 def position_of(progress: Progress) -> tuple[int, int] | None:
@@ -117,7 +117,9 @@ def files_in(prompt: str) -> list[str]:
     """The key files that the prompt names."""
     _, found, named = prompt.partition("\n")[0].partition(f". {FILES}")
     named = named.removesuffix(".")
-    return named.split(", ") if found and named not in ("", NO_FILES) else []
+    if not found or named in ("", NO_FILES):
+        return []
+    return [name.strip('"') for name in named.split(", ")]
 
 
 def next_action_of(prompt: str) -> str:
@@ -160,6 +162,13 @@ def draw_box(prompt: str) -> str:
             CLOSING,
         ]
     )
+
+
+def _subject(issue: str) -> str:
+    """What is resumed, in the words of the first line."""
+    if issue in (UNKNOWN_ISSUE, NO_ISSUE):
+        return NO_ISSUE
+    return issue if is_issue_name(issue) else literal(issue)
 
 
 def _sentence(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdfast.kernel import clock
+from holdfast.kernel.text import literal, quoted
 from holdfast.session.rules.model import empty_progress, same_machine
 
 TYPE_CHECKING = False
@@ -69,7 +70,7 @@ def lacking(files: Sequence[str], *, was_here: bool = True) -> Reason:
 
 def _list(files: Sequence[str]) -> str:
     more = len(files) - MOST_FILES
-    return ", ".join(files[:MOST_FILES]) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(map(literal, files[:MOST_FILES])) + (f" and {more} more" if more > 0 else "")
 
 
 def is_foreign(state: SessionState, present: World, issue: str) -> bool:
@@ -87,15 +88,22 @@ def _foreign(
     if not same_machine(then, now.get("machine", "")):
         found.append({"verdict": "FOREIGN", "what": "another machine"})
     elif then["repository"] != now["repository"] and is_clone:
-        what = f"another clone of this repository: {then['worktree']}"
+        what = f"another clone of this repository: {literal(then['worktree'])}"
         found.append({"verdict": "FOREIGN", "what": what})
     elif then["repository"] != now["repository"]:
-        found.append({"verdict": "FOREIGN", "what": f"another repository: {then['repository']}"})
+        found.append(
+            {"verdict": "FOREIGN", "what": f"another repository: {literal(then['repository'])}"}
+        )
     elif then["worktree"] != now["worktree"]:
-        found.append({"verdict": "FOREIGN", "what": f"another worktree: {then['worktree']}"})
+        found.append(
+            {"verdict": "FOREIGN", "what": f"another worktree: {literal(then['worktree'])}"}
+        )
     if issue_now and issue_now != issue_then:
         found.append(
-            {"verdict": "FOREIGN", "what": f"another issue: {issue_then}, not {issue_now}"}
+            {
+                "verdict": "FOREIGN",
+                "what": f"another issue: {literal(issue_then)}, not {literal(issue_now)}",
+            }
         )
     return found
 
@@ -106,7 +114,8 @@ def _drifted(then: World, now: World, changed: Sequence[str] | None) -> list[Rea
         before, after = _short(then["commit"]), _short(now["commit"])
         found.append({"verdict": "DRIFTED", "what": f"HEAD moved from {before} to {after}"})
     if then["branch"] != now["branch"]:
-        before, after = then["branch"] or "no branch", now["branch"] or "no branch"
+        names = (literal(one["branch"]) if one["branch"] else "no branch" for one in (then, now))
+        before, after = names
         found.append({"verdict": "DRIFTED", "what": f"branch was {before}, is {after}"})
     plans = then.get("plan"), now.get("plan")
     if None not in plans and plans[0] != plans[1]:
@@ -125,7 +134,7 @@ def _claims(then: Sequence[Claim], now: Sequence[Claim]) -> list[Reason]:
     return [
         {
             "verdict": "DRIFTED",
-            "what": f"{claim['claim']}: was {_word(before[claim['claim']])}, is {_word(claim['ok'])}",
+            "what": f"{quoted(claim['claim'])}: was {_word(before[claim['claim']])}, is {_word(claim['ok'])}",
         }
         for claim in now
         if before.get(claim["claim"]) not in (None, claim["ok"])
