@@ -241,9 +241,9 @@ def test_under_an_emergency_stop_every_answer_is_that(
     move = {"do": "transition", "transition": "discover-design"}
     assert either.call("reason", move).error["kind"] == "stopped"
     saved = either.call("checkpoint", WORK)
-    assert saved.text.startswith("STOPPED: Wrong branch")
+    assert saved.text.startswith('STOPPED: "Wrong branch"')
     assert not saved.failed
-    assert either.call("resume").text.startswith("STOPPED: Wrong branch")
+    assert either.call("resume").text.startswith('STOPPED: "Wrong branch"')
 
     assert does("release").code == 0
     assert "The last word" in Path("agent_checkpoints/secondary_a.json").read_text("utf-8")

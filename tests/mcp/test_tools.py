@@ -193,7 +193,7 @@ def test_a_gate_waits_until_a_person_answers(either: Face, holdfast: Holdfast) -
     waiting = either.call("gate_status", {"gate": "dash"})
     assert waiting.data["status"] == "waiting"
     assert not waiting.failed
-    assert "dashboard: User Dashboard (waits for a person)" in either.call("gate_status").text
+    assert 'dashboard: "User Dashboard" (waits for a person)' in either.call("gate_status").text
     assert holdfast("gate", "show", "dashboard").code == 0
 
 

@@ -48,6 +48,7 @@ from holdfast.kernel.errors import Conflict, HoldfastError, NotFound, Usage
 from holdfast.kernel.rules import Unparsable
 from holdfast.kernel.signatures import sign
 from holdfast.kernel.signatures import text_of as make_text
+from holdfast.kernel.text import quote
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
 from holdfast.session import sessions
 
@@ -198,7 +199,7 @@ def _answer(
     alert, said = state["pending"][type], {"answer": "ack", "until": until}
     subject, saw = subject_of_answer(type, alert), "\n".join(box)
     signed = make_text(purpose_of_answer(type), subject, said, saw)
-    typed = f"holdfast guard ack {type}"
+    typed = f"holdfast guard ack {quote(type)}"
     person = sign(budget.workspace, person, signed, command=typed)
     command: dict[str, Any] = {
         "do": "ack",

@@ -15,6 +15,7 @@ from holdfast.clients.table import titles
 from holdfast.fleet.epic import find
 from holdfast.kernel import clock
 from holdfast.kernel.errors import NotFound, Usage
+from holdfast.kernel.text import quote
 from holdfast.session import spending
 from holdfast.session.quotas import list_quotas
 from holdfast.session.sessions import check_id
@@ -233,7 +234,7 @@ def _accounts_of_agent(budget: Budget, request: ReportRequest) -> list[Account]:
     if not lives:
         raise NotFound(
             f"No transcript of {request.agent} is known.",
-            hint=f"holdfast agent beat {request.agent} --transcript PATH",
+            hint=f"holdfast agent beat {quote(request.agent)} --transcript PATH",
             kind="no_transcript",
         )
     now = _now(budget)

@@ -18,6 +18,7 @@ from holdfast.estop.rules.stop import STREAM as STOPS
 from holdfast.estop.stop import BUDGET, is_recorded
 from holdfast.kernel import clock, config, latch
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.text import quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,11 +102,11 @@ def list_waiting(workspace: Workspace) -> Iterator[tuple[str, str]]:
     if halt is not None and latch.read(workspace) is None:
         yield f"A budget has stopped: {_reached(halt['type'], halt['value'])}", rules.LIFT
     for type, pending in state["pending"].items():
-        yield describe_pending(type, pending), f"holdfast guard ack {type}"
+        yield describe_pending(type, pending), f"holdfast guard ack {quote(type)}"
     for type in rules.list_stated(state):
         if type not in state["pending"]:
             what = f"An acknowledgment of {type} is stated in the file, and does not count yet"
-            yield what, f"holdfast guard ack {type}"
+            yield what, f"holdfast guard ack {quote(type)}"
 
 
 def follow(workspace: Workspace, state: BudgetState, _server: Journal) -> None:

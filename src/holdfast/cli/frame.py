@@ -20,7 +20,7 @@ from holdfast.kernel.errors import (
     journal_damaged,
 )
 from holdfast.kernel.private_folder import take_over_old
-from holdfast.kernel.text import harmless_json
+from holdfast.kernel.text import harmless_json, quote
 from holdfast.kernel.workspace import discover, from_here
 
 TYPE_CHECKING = False
@@ -306,7 +306,7 @@ def warn_of_views(outcome: Outcome) -> None:
         if view["status"] == "failed":
             warn(f"{view['path']} was not written: {view['reason']}. The record is safe.")
         elif view["status"] == "removed" and outcome["records"]:
-            back = f"holdfast restore {outcome['records'][-1]['id'][:8]}"
+            back = f"holdfast restore {quote(outcome['records'][-1]['id'][:8])}"
             warn(f"{view['path']} was removed and stays so; `{back}` writes it again.")
 
 
@@ -381,6 +381,8 @@ def run(arguments: Sequence[str]) -> int:
             # Not even the report can be made.
             _write_plainly(f"error: {OUT_OF_EVERYTHING}\n")
             return StoreAway.exit_code
+    finally:
+        show_for(None)
 
 
 def _with_options_behind(arguments: list[str]) -> list[str]:

@@ -21,7 +21,7 @@ from holdfast.cli.terminal import (
     unstyle,
 )
 from holdfast.kernel import clock
-from holdfast.kernel.text import width
+from holdfast.kernel.text import quote, width
 from holdfast.plans import runs
 from holdfast.plans.rules.drawing import MARKS, state_of
 from holdfast.plans.rules.ready import numbered_waves, waiting_gates, wave_at
@@ -209,7 +209,7 @@ def waiting_lines(state: RunState, hint: str = "") -> Iterator[str]:
         content = next(one["gate"] for one in plan["plan"]["tasks"] if one["key"] == key)
         title = one_line(content["title"], 60) if content else ""
         yield f"  {safe(id)}  {title}"
-        yield style(f"    holdfast gate answer {gate['gate']}", dim=True)
+        yield style(f"    holdfast gate answer {quote(gate['gate'])}", dim=True)
     if hint:
         yield style(f"  {hint}", "yellow")
 

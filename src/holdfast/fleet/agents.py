@@ -21,6 +21,7 @@ from holdfast.kernel import clock
 from holdfast.kernel.commit import Order
 from holdfast.kernel.errors import Conflict, NotFound, Usage
 from holdfast.kernel.rules import Unparsable
+from holdfast.kernel.text import quote
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
 from holdfast.processes.agent_process import VARIABLE as PROCESS_VARIABLE
 from holdfast.processes.agent_process import own_process, process_state
@@ -124,7 +125,7 @@ def _start(
     _refuse_taken(agent, feature)
     begin(result, command, life, [Order(agent.epic.stream("feature", feature), claim)])
     result.lines = [f"Session ID: {life['session']}", "Initial checkpoint created"]
-    result.next = [f"holdfast agent beat {id} --step '...'", "holdfast agent list"]
+    result.next = [f"holdfast agent beat {quote(id)} --step '...'", "holdfast agent list"]
     _introduce(agent, feature)
     return result
 
@@ -198,7 +199,7 @@ def _refuse_taken(agent: FleetAgent, feature: str) -> None:
             source = entry["path"] or entry["machine"] or "the journal"
             raise Conflict(
                 f"{feature} belongs to {entry['agent_id']}, says {source}.",
-                hint=f"Take it over: holdfast agent takeover {entry['agent_id']} --by {agent.id}",
+                hint=f"Take it over: holdfast agent takeover {quote(entry['agent_id'])} --by {quote(agent.id)}",
                 kind="feature_taken",
             )
 
@@ -245,7 +246,7 @@ def _resume(context: FleetContext, request: ResumeAgentRequest) -> AgentResult:
     agent.epic = context.epic
     missing = missing_files(agent, checkpoint)
     result.lines += handoff.resume_lines(checkpoint, missing)
-    result.next = [f"holdfast agent beat {agent.id} --step '...'"]
+    result.next = [f"holdfast agent beat {quote(agent.id)} --step '...'"]
     tell_origin(result, origin, missing)
     age = age_of(checkpoint, context.now)
     if checkpoint.get("status") != "COMPLETE":
@@ -305,7 +306,7 @@ def _refuse_living(agent: FleetAgent) -> None:
     life = agent.state["life"]
     if life is not None and life.get("awaits"):
         return
-    hint = f"If it shall write no more: holdfast agent resume {agent.id} --yes"
+    hint = f"If it shall write no more: holdfast agent resume {quote(agent.id)} --yes"
     if life is not None and not agent.is_here:
         age = age_of(agent.state["checkpoint"] or {}, agent.context.now)
         if liveness(age, "") == "ACTIVE":

@@ -19,6 +19,7 @@ from holdfast.kernel.commit import REPAIR, Order, commit
 from holdfast.kernel.errors import FenceLost, HoldfastError, NotFound, Stopped, Usage
 from holdfast.kernel.rules import Unparsable
 from holdfast.kernel.state import fold, load
+from holdfast.kernel.text import quote
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
 from holdfast.kernel.workspace import worktrees
 from holdfast.remote import server_time
@@ -296,7 +297,7 @@ class FleetAgent:
             raise self.unknown()
         raise FenceLost(
             f"No life of {self.id} began in this worktree.",
-            hint=f"Go on with its work here: holdfast agent resume {self.id}. "
+            hint=f"Go on with its work here: holdfast agent resume {quote(self.id)}. "
             "A script that began elsewhere says which life it is: --fence N",
         )
 
@@ -306,7 +307,7 @@ class FleetAgent:
             return rules.over(self.state)
         return NotFound(
             f"{self.id} has no checkpoint.",
-            hint=f"Begin with: holdfast agent start {self.id} --feature FEATURE",
+            hint=f"Begin with: holdfast agent start {quote(self.id)} --feature FEATURE",
         )
 
     def lost(self, session: str) -> FenceLost:

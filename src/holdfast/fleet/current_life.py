@@ -15,6 +15,7 @@ from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.digest import id_of
 from holdfast.kernel.plain_file import read_plain, write_synced
 from holdfast.kernel.state import load
+from holdfast.kernel.text import quote
 from holdfast.kernel.workspace import worktrees
 from holdfast.remote import server_time
 
@@ -162,6 +163,6 @@ def record_activity(worktree: Workspace, session: str, now: int) -> str:
         if last is not None and saved.get("status") != "COMPLETE" and is_due(last, now):
             reminders.append(
                 f"{state['agent']}: your last checkpoint is {age_minutes(last, now)} minutes old. "
-                f"Update it: holdfast agent beat {state['agent']} --step '...' --recovery '...'"
+                f"Update it: holdfast agent beat {quote(state['agent'])} --step '...' --recovery '...'"
             )
     return "\n".join(reminders)

@@ -33,6 +33,7 @@ from holdfast.fleet.rules.verdict import may_replace
 from holdfast.kernel import clock
 from holdfast.kernel.commit import Order
 from holdfast.kernel.errors import Conflict, HoldfastError, NotFound, Usage
+from holdfast.kernel.text import quote
 from holdfast.session import sessions
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ def takeover(context: FleetContext, request: TakeoverRequest) -> AgentResult:
     missing = missing_files(result.agent, ending.saved)
     result.warnings += problems
     result.lines = [*texts.resume_lines(ending.saved, missing), *ending.finish(result)]
-    result.next = [f"holdfast agent handoff {new} --from {old}"]
+    result.next = [f"holdfast agent handoff {quote(new)} --from {quote(old)}"]
     tell_origin(result, origin, missing)
     _offer_session(result, ending)
     age = age_of(ending.saved, context.now)
@@ -157,7 +158,7 @@ def _offer_session(result: AgentResult, ending: EndingLife) -> None:
     id = machine["id"] if machine else ""
     session = sessions.at(context.epic.workspace, life["worktree"], id)
     if session is not None:
-        resume = f"holdfast resume --session {session['session']} --accept-foreign"
+        resume = f"holdfast resume --session {quote(session['session'])} --accept-foreign"
         result.next.append(resume)
         result.lines += [
             f"Session: {session['session'][:12]}, captured there; its pack:",
@@ -191,7 +192,7 @@ def restart(context: FleetContext, request: RestartRequest) -> AgentResult:
         f"Session ID: {life['session']}",
         "Initial checkpoint created",
     ]
-    result.next = [f"holdfast agent handoff {id}"]
+    result.next = [f"holdfast agent handoff {quote(id)}"]
     return result
 
 
@@ -258,7 +259,7 @@ def _load_unfinished(context: FleetContext, id: str) -> FleetAgent:
     if saved.get("status") == "COMPLETE":
         raise HoldfastError(
             f"{id} is complete: there is nothing to go on with.",
-            hint=f"From scratch: holdfast agent restart {id} --yes",
+            hint=f"From scratch: holdfast agent restart {quote(id)} --yes",
             kind="agent_complete",
         )
     return agent
@@ -315,7 +316,7 @@ def _refuse_awake(context: FleetContext, id: str) -> None:
             why = ", ".join(entry["because"]) or entry["verdict"]
             raise Conflict(
                 f"{id} is not silent: {why}. Nothing was done.",
-                hint=f"The board shows how it stands now. In a terminal: holdfast agent check {id}",
+                hint=f"The board shows how it stands now. In a terminal: holdfast agent check {quote(id)}",
                 kind="agent_alive",
             )
 

@@ -20,6 +20,7 @@ from holdfast.fleet.rules.verdict import verdict
 from holdfast.fleet.scan import scan
 from holdfast.kernel import config
 from holdfast.kernel.state import load, load_all
+from holdfast.kernel.text import quote
 from holdfast.kernel.workspace import worktrees
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def decisions(entry: AgentEntry) -> list[str]:
     verbs = broken if entry["verdict"] == "corrupted" else silent
     agent = entry["agent_id"]
     options = {"takeover": " --by NEW"}
-    return [f"holdfast agent {verb} {agent}{options.get(verb, '')}" for verb in verbs]
+    return [f"holdfast agent {verb} {quote(agent)}{options.get(verb, '')}" for verb in verbs]
 
 
 def _note_rivals(entries: list[AgentEntry]) -> None:
@@ -272,8 +273,8 @@ def _next_of_unstarted(state: AgentState) -> str:
     if life is None or not life.get("awaits"):
         return ""
     agent, before = state["agent"], origin["agent"] if origin else ""
-    source = f" --from {before}" if before and before != agent else ""
-    return f"holdfast agent handoff {agent}{source}"
+    source = f" --from {quote(before)}" if before and before != agent else ""
+    return f"holdfast agent handoff {quote(agent)}{source}"
 
 
 def _is_archived(epic: Epic, state: AgentState) -> bool:
@@ -294,11 +295,11 @@ def _next(agent: str, said: str, *, here: bool) -> str:
     """The next command for an agent; empty for one that works. An agent of another machine is taken over,
     not resumed."""
     if said == "dead" or (said == "quiet" and not here):
-        return f"holdfast agent takeover {agent} --by NEW"
+        return f"holdfast agent takeover {quote(agent)} --by NEW"
     if said == "corrupted":
-        return f"holdfast agent restore {agent}"
+        return f"holdfast agent restore {quote(agent)}"
     if said == "blocked":
         return f"holdfast agent inbox {PRIMARY}"
     if said == "quiet":
-        return f"holdfast agent resume {agent}"
+        return f"holdfast agent resume {quote(agent)}"
     return "holdfast agent check" if said == "slow" else ""

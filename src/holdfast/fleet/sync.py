@@ -12,6 +12,7 @@ from holdfast.fleet.rules.model import SYNC_POINTS
 from holdfast.fleet.updates import update
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.text import quote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,7 +68,7 @@ def sync(context: FleetContext, request: SyncRequest) -> AgentResult:
         if found["soft"]:
             minutes = found["waited"] // clock.MINUTE
             result.warnings.append(f"Waiting for {minutes} minutes: the soft limit has passed.")
-        result.next = [f"holdfast agent sync {id} {point}"]
+        result.next = [f"holdfast agent sync {quote(id)} {quote(point)}"]
     result.sync = found
     return result
 

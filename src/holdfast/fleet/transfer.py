@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from holdfast.clients.table import own_id
@@ -20,6 +19,7 @@ from holdfast.git import snapshot
 from holdfast.kernel import clock, config
 from holdfast.kernel.errors import HoldfastError, NotFound, from_os_error
 from holdfast.kernel.plain_file import read_plain, write_synced
+from holdfast.kernel.text import quote
 from holdfast.remote import server_time
 from holdfast.remote.identity import own_machine
 from holdfast.streams import open_writer
@@ -107,9 +107,9 @@ def describe(origin: Origin, epic: Epic, missing: Sequence[str]) -> tuple[list[s
         return lines, []
     lines.append(f"Snapshot: {id}, taken of it at {origin['at']}")
     paths = [epic.path(name) for name in missing if os.path.lexists(there.file(name))]
-    command = f"holdfast snapshot show {id}"
+    command = f"holdfast snapshot show {quote(id)}"
     if paths:
-        command = f"holdfast snapshot restore {id} {' '.join(map(quote, paths))}"
+        command = f"holdfast snapshot restore {quote(id)} {' '.join(map(quote, paths))}"
     return [*lines, f"  {command}"], [command]
 
 

@@ -17,6 +17,7 @@ from holdfast.fleet.rules.updates import has_news
 from holdfast.kernel import clock
 from holdfast.kernel.commit import Order
 from holdfast.kernel.errors import Conflict, FenceLost, HoldfastError, Usage
+from holdfast.kernel.text import quote
 from holdfast.processes.agent_process import own_process, process_state
 from holdfast.remote.offline import works_offline
 
@@ -148,7 +149,9 @@ def block(context: FleetContext, request: BlockRequest) -> AgentResult:
     command = {"do": "block", "blocker": request["blocker"], "set": given}
     result = update(context, request["agent"], command)
     sender = request["agent"]
-    result.next = [f"holdfast agent send {PRIMARY} --from {sender} --subject 'ESCALATION - ...'"]
+    result.next = [
+        f"holdfast agent send {PRIMARY} --from {quote(sender)} --subject 'ESCALATION - ...'"
+    ]
     return result
 
 
@@ -179,7 +182,7 @@ def complete(context: FleetContext, request: AgentRequest) -> AgentResult:
     feature = str((agent.state["checkpoint"] or {}).get("feature", ""))
     release = Order(agent.epic.stream("feature", feature), {"do": "release", "agent": id})
     result = update(context, id, {"do": "complete"}, others=[release])
-    result.next = [f"holdfast agent sync {id} S2-S3"]
+    result.next = [f"holdfast agent sync {quote(id)} S2-S3"]
     if id != PRIMARY:
         tell_primary(
             context,
@@ -304,7 +307,7 @@ def restore(context: FleetContext, request: AgentRequest) -> AgentResult:
     if not _restore_newest(result):
         raise HoldfastError(
             "ERROR: No backup found",
-            hint=f"A fresh one: holdfast agent restart {request['agent']}",
+            hint=f"A fresh one: holdfast agent restart {quote(request['agent'])}",
             kind="no_backup",
         )
     return result

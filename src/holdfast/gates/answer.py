@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,8 @@ from holdfast.kernel.commit import Order, commit
 from holdfast.kernel.errors import Conflict, Usage
 from holdfast.kernel.signatures import sign, text_of
 from holdfast.kernel.state import load
+from holdfast.kernel.text import command as command_line
+from holdfast.kernel.text import quote
 from holdfast.kernel.trust import notice_arrival
 from holdfast.streams import open_writer
 
@@ -124,7 +125,7 @@ def _ask_for_text(content: Content, id: str) -> str:
         try:
             understand(content, text)
         except Usage as problem:
-            decline = f"holdfast gate answer {id} --no WHY"
+            decline = f"holdfast gate answer {quote(id)} --no WHY"
             wrong = f"{inert(problem.message)} To decline, press Ctrl+C and type: {decline}\n"
             continue
         return text
@@ -148,7 +149,7 @@ def _record(
     said = rules.said_of(rules.read_answer(state["content"], command))
     purpose = lookup.purpose_of(state["id"])
     signed = text_of(purpose, rules.subject_of(state), said, command["saw"])
-    typed = shlex.join(["holdfast", "gate", "answer", state["id"], command["answer"]])
+    typed = command_line("gate", "answer", state["id"], command["answer"])
     command["person"] = sign(workspace, person, signed, command=typed)
     try:
         # Not through `execute`: an answer is never left in an inbox.

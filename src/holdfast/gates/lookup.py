@@ -7,6 +7,7 @@ from holdfast.gates.rules.content import inert
 from holdfast.kernel import clock, inbox
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.state import fold, load
+from holdfast.kernel.text import quote
 from holdfast.kernel.trust import made_elsewhere_until, signers_of
 from holdfast.remote import server_time
 
@@ -254,7 +255,7 @@ def for_a_pack(workspace: Workspace, since: str) -> tuple[list[str], list[tuple[
     """Commands to run first, and sections; the same words for the same state."""
     waiting = open_gates(workspace)
     blocking = [one for one in waiting if not one["batch"] and _is_here(workspace, one)]
-    commands = [f"holdfast gate wait {one['id']} --timeout 0" for one in blocking]
+    commands = [f"holdfast gate wait {quote(one['id'])} --timeout 0" for one in blocking]
     sections = [("Gates that wait for a person", [_open_line(one) for one in waiting[:MOST]])]
     answers = [
         f"- {one['id']}: {_answer_text(one['answer'])}"

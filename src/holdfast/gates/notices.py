@@ -9,6 +9,7 @@ from holdfast.gates import lookup
 from holdfast.gates.rules import gate as rules
 from holdfast.kernel import clock, config, outbox
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.text import quote
 from holdfast.processes.distribution import install_command
 from holdfast.streams import open_writer
 
@@ -69,7 +70,7 @@ def announce(workspace: Workspace, states: Sequence[GateState], *, now: int) -> 
         if not _is_waiting(workspace, body["gate"]) or body["address"] >= len(urls):
             return
         again = "still " if body["number"] > 1 else ""
-        text = f"{body['title']}\n\nholdfast gate show {body['gate']}{link_to(settings, 'needs')}"
+        text = f"{body['title']}\n\nholdfast gate show {quote(body['gate'])}{link_to(settings, 'needs')}"
         send(urls[body["address"]], f"Holdfast: a gate {again}waits for you", text)
 
     return outbox.deliver(

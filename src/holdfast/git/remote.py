@@ -16,6 +16,7 @@ from holdfast.git.run import Finished, git, run
 from holdfast.git.snapshot import FIELDS, MACHINE, REFS, Snapshot, parse
 from holdfast.kernel import crash
 from holdfast.kernel.errors import Conflict, HoldfastError, NotAllowed, NotFound, StoreAway, Usage
+from holdfast.kernel.text import quote
 
 # Names that we give. Whatever else a remote has there is no snapshot.
 _OURS = re.compile(
@@ -253,7 +254,7 @@ def refuse_unshared(done: Exchange) -> None:
         if one["status"] == "differs":
             raise Conflict(
                 f"Snapshot {one['id'][:12]}: {one['reason']}.",
-                hint=f"Look at both: git ls-remote {done['remote']} '{REFS}/*'",
+                hint=f"Look at both: git ls-remote {quote(done['remote'])} '{REFS}/*'",
                 kind="snapshot_differs",
             )
         if one["status"] == "refused":
@@ -282,7 +283,7 @@ def trouble(remote: str, done: Finished) -> HoldfastError:
     if any(words in done.errors for words in _NOWHERE):
         return NotFound(
             f"There is no repository at {remote}: {said}",
-            hint=f"git remote get-url {remote}",
+            hint=f"git remote get-url {quote(remote)}",
             kind="no_remote",
         )
     return GitError(f"{remote} could not be used: {said}")

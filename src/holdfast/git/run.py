@@ -9,6 +9,7 @@ import stat
 from holdfast.git.repository import GitError, Place, locate, not_a_repository
 from holdfast.kernel.patterns import IGNORECASE, MULTILINE, compile_later
 from holdfast.kernel.plain_file import open_plain
+from holdfast.kernel.text import quote
 from holdfast.processes.child import Child, TimeOut
 
 TYPE_CHECKING = False
@@ -91,7 +92,7 @@ def refuse_other_work_tree(root: str) -> None:
             folder = os.path.realpath(os.path.join(place.git_dir, value))
             raise GitError(
                 f"{file} names another folder as its work tree: {folder}.",
-                hint=f"If that is not meant: git -C {place.top} config --unset core.worktree",
+                hint=f"If that is not meant: git -C {quote(place.top)} config --unset core.worktree",
                 kind="other_work_tree",
             )
 

@@ -75,8 +75,10 @@ def before(event: HookEvent, client: Client, workspace: Workspace, now: int) -> 
 
 def words(waiting: dict[str, str]) -> str:
     """What an agent at an alert is told."""
+    from holdfast.kernel.text import quote
+
     reached = "; ".join(waiting.values())
-    freed = " and ".join(f"`holdfast guard ack {type}`" for type in waiting if type)
+    freed = " and ".join(f"`holdfast guard ack {quote(type)}`" for type in waiting if type)
     by = f" A person lets you go on with {freed}." if freed else ""
     return (
         f"An alert waits for a person: {reached}.{by} "

@@ -171,7 +171,7 @@ def _pass_door(answer: Any, workspace: Workspace) -> Any:
         return answer
     from holdfast.kernel.door import Door
 
-    return Door(workspace).value(answer, canonical_json.dumps(answer))
+    return Door(workspace, opens=True).value(answer, canonical_json.dumps(answer))
 
 
 def _forget(path: str) -> None:

@@ -25,7 +25,9 @@ def line(payload: dict[str, Any]) -> str:
         known = safe_id(session) if isinstance(session, str) else ""
         from holdfast.kernel.door import Door
 
-        text = Door(workspace).text(write(workspace, {**payload, "session_id": known}, now=now))
+        text = Door(workspace, opens=True).text(
+            write(workspace, {**payload, "session_id": known}, now=now)
+        )
         from holdfast.hooks.run import forward
 
         forward(workspace)

@@ -27,8 +27,10 @@ class Door:
 
     __slots__ = ("_redactor",)
 
-    def __init__(self, workspace: Workspace | None = None) -> None:
-        self._redactor = _redactor_of(workspace)
+    def __init__(self, workspace: Workspace | None = None, *, opens: bool = False) -> None:
+        """`opens`: the journal is open already or may be opened, and has a copy of the settings, which a hook
+        reads in less time than the file. What only shows something opens none."""
+        self._redactor = _redactor_of(workspace, opens=opens)
 
     def text(self, text: str) -> str:
         """Return the text as it may be shown."""
@@ -72,14 +74,15 @@ class Door:
         return value
 
 
-def _redactor_of(workspace: Workspace | None) -> Redactor:
+def _redactor_of(workspace: Workspace | None, *, opens: bool) -> Redactor:
     """The workspace's redactor, or the default one where its settings cannot be read."""
     if workspace is None:
         return Redactor()
     from holdfast.kernel import config
 
     try:
-        return Redactor(rules=config.settings_of(workspace)["redact.rules"])
+        settings = config.settings_of(workspace) if opens else config.load(workspace)
+        return Redactor(rules=settings["redact.rules"])
     except (HoldfastError, OSError):
         return Redactor()
 

@@ -147,6 +147,16 @@ def command(*words: str) -> str:
     return " ".join(["holdfast", *map(quote, words)])
 
 
+# What a client would read a file for, anywhere in a prompt, and a letter that looks like it.
+AT_SIGN, WIDE_AT_SIGN = "@", "\N{FULLWIDTH COMMERCIAL AT}"
+
+
+def defuse(text: str) -> str:
+    """A text of others for a prompt that a client reads before its model does: `@path` names no file there.
+    Gemini CLI and Qwen Code take it for one in the middle of a word, too."""
+    return text.replace(AT_SIGN, WIDE_AT_SIGN)
+
+
 def width(text: str) -> int:
     """How many columns a text takes; some letters take two, and some none."""
     return len(text) if text.isascii() else sum(letter_width(letter) for letter in text)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.estop.stop import refuse_stopped
 from holdfast.kernel.errors import NotFound, Usage
+from holdfast.kernel.text import quote
 from holdfast.loop.history import attempts, events
 from holdfast.loop.rules.checkpoint import (
     active_blockers,
@@ -308,7 +309,7 @@ def find_way_on(track: Track, state: LoopState) -> WayOn:
     """What to run next: the superpower of the step, or the command that starts it or ends the track. A step
     that runs and has no superpower needs none."""
     current, found = current_step(state), find_next_task(track, state)
-    step, which = found["step"], f"--track {track.place.track}"
+    step, which = found["step"], f"--track {quote(track.place.track)}"
     leads = [f"holdfast loop advance {which}"] if step != current else []
     leads += [f"holdfast loop start {step} {which}"] if step in RUNNABLE else []
     is_used_up = upcoming_step(state) == FIX != current and cycles_of(state) >= limit_of(state)

@@ -16,6 +16,7 @@ from holdfast.estop.stop import refuse_stopped
 from holdfast.gates import person
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict, HoldfastError, NotFound, Usage
+from holdfast.kernel.text import AT_SIGN, WIDE_AT_SIGN, defuse, quote
 from holdfast.session.session_list import command_to_resume
 from holdfast.session.usage_limits import list_limited, local_time, span
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 # Linux takes at most 128 KiB for one argument, with the byte that ends it.
 LONGEST_PROMPT = 128 * 1024 - 1
+# With these a prompt is a command for the client itself: /help, !ls, #remember, ?, &cloud.
+COMMAND_SIGNS, FIRST_WORD = "/!#?&", "Read this: "
 MOST_HOURS = 12
 # A time of day has no seconds: its vendor may mean the end of that minute.
 ROUNDED, EXACT = clock.MINUTE, 1000
@@ -48,9 +51,14 @@ def command_to_start(found: Resumption, transcript: str = "", *, accept_foreign:
 
 
 def command_for(client: ClientName, prompt: str) -> list[str]:
-    """The command line that starts a client interactively, with `prompt` as its first request."""
+    """The command line that starts a client interactively, with `prompt` as its first request. Nothing in it
+    is a command for the client itself."""
     # No argument can hold a null byte.
     prompt = prompt.replace("\0", "")
+    if AT_SIGN in prompt:
+        prompt = f"{defuse(prompt)}\n({WIDE_AT_SIGN} stands for the at sign here.)"
+    if prompt.lstrip()[:1] in COMMAND_SIGNS:
+        prompt = f"{FIRST_WORD}{prompt.lstrip()}" if prompt.strip() else prompt
     if client not in CLIENTS:
         raise Usage(f"{client!r:.60} is no client; there are {', '.join(CLIENTS)}.")
     if not prompt.strip():
@@ -132,12 +140,12 @@ def _find(workspace: Workspace, request: ResetRequest, now: int) -> LimitedSessi
     if not found:
         raise NotFound(
             f"No session of {name} is at a usage limit here.",
-            hint=f"Without --at-reset it goes on now: holdfast resume --in {request.client}",
+            hint=f"Without --at-reset it goes on now: holdfast resume --in {quote(request.client)}",
         )
     if not found[0]["resets_at"]:
         raise HoldfastError(
             f"{name} gave no time at which the limit is reset: {found[0]['says']}",
-            hint=f"Try it later without --at-reset: holdfast resume --in {request.client}",
+            hint=f"Try it later without --at-reset: holdfast resume --in {quote(request.client)}",
             kind="no_reset",
         )
     return found[0]

@@ -9,7 +9,7 @@ from holdfast.fleet.epic import Epic
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.state import load
-from holdfast.kernel.text import plural
+from holdfast.kernel.text import plural, quote
 from holdfast.loop.rules import loop as loops
 from holdfast.loop.rules.checkpoint import (
     checkpoint_of,
@@ -89,7 +89,7 @@ def _tracks(workspace: Workspace, now: int) -> Iterator[tuple[str, str]]:
         if why:
             yield (
                 f"Track {state['track']} {why}",
-                f"holdfast loop resume --track {state['track']}",
+                f"holdfast loop resume --track {quote(state['track'])}",
             )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shlex
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypedDict
@@ -21,6 +20,7 @@ from holdfast.git.run import git
 from holdfast.git.snapshot import REFS
 from holdfast.journal.postgres.url import without_password
 from holdfast.kernel.errors import HoldfastError, from_os_error
+from holdfast.kernel.text import quote
 from holdfast.kernel.workspace import TOOL_FOLDER, user_folder, worktrees
 from holdfast.loop.rules.model import HISTORY, METADATA
 from holdfast.maintenance import registry
@@ -81,8 +81,8 @@ def list_remains(workspace: Workspace) -> list[Remain]:
         found.append(_remain(what, REFS, command))
     for remote, pushed in pushed_refs(workspace).items():
         if pushed:
-            names = " ".join(map(shlex.quote, pushed))
-            command = f"git push {shlex.quote(remote)} --delete {names}"
+            names = " ".join(map(quote, pushed))
+            command = f"git push {quote(remote)} --delete {names}"
             what = (
                 f"snapshots that were pushed to {remote} ({len(pushed)}); all who can read it can read "
                 "them, untracked files too"
@@ -191,7 +191,7 @@ def _remain(
 
 def _whole(what: str, path: str, *, yours: bool = False) -> Remain:
     word = "rm -r" if os.path.isdir(path) and not os.path.islink(path) else "rm"
-    return _remain(what, path, f"{word} {shlex.quote(path)}", yours=yours)
+    return _remain(what, path, f"{word} {quote(path)}", yours=yours)
 
 
 def _grouped(root: str, paths: Iterable[str]) -> Iterator[Remain]:
@@ -201,17 +201,17 @@ def _grouped(root: str, paths: Iterable[str]) -> Iterator[Remain]:
         top = os.path.join(root, os.path.relpath(path, root).split(os.sep)[0])
         groups.setdefault(top, []).append(path)
     for top, files in groups.items():
-        command = " ".join(["rm", *map(shlex.quote, files)])
+        command = " ".join(["rm", *map(quote, files)])
         what = "a file that holdfast wrote for you"
         if top != files[0]:
-            command += f" && find {shlex.quote(top)} -type d -empty -delete"
+            command += f" && find {quote(top)} -type d -empty -delete"
             what = f"files that holdfast wrote for you ({len(files)})"
         yield _remain(what, top, command, files)
 
 
 def _committed(root: str, paths: list[str]) -> Remain:
-    names = " ".join(shlex.quote(os.path.relpath(path, root)) for path in paths)
-    command = f"git -C {shlex.quote(root)} rm {names}"
+    names = " ".join(quote(os.path.relpath(path, root)) for path in paths)
+    command = f"git -C {quote(root)} rm {names}"
     what = f"files that holdfast wrote, and that git tracks ({len(paths)})"
     return _remain(what, root, command, paths, yours=True)
 

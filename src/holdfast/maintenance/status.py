@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from shlex import quote
 
 from holdfast.budgets.alerts import find_own_home
 from holdfast.clients import table
@@ -13,7 +12,7 @@ from holdfast.journal.postgres.url import without_password
 from holdfast.kernel import clock, config, failures, inbox, latch
 from holdfast.kernel.errors import HoldfastError, StoreAway
 from holdfast.kernel.state import load
-from holdfast.kernel.text import plural
+from holdfast.kernel.text import plural, quote
 from holdfast.kernel.trust import replaced_signers
 from holdfast.kernel.views import quarantine
 from holdfast.kernel.views.absorb import CONFLICTS_FILE

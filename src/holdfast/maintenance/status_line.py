@@ -12,7 +12,7 @@ from holdfast.kernel import clock, failures, latch
 from holdfast.kernel.canonical_json import table_of, text_of
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.state import load
-from holdfast.kernel.text import one_line, plural, safe
+from holdfast.kernel.text import one_line, plural, quote, safe
 from holdfast.session import quotas
 from holdfast.session.spending import note_status_line
 from holdfast.session.usage_limits import local_time
@@ -50,7 +50,7 @@ def _holding(workspace: Workspace, session: str) -> Iterator[str]:
     if stopped is not None:
         yield _coloured(f"STOPPED: {one_line(safe(stopped['reason']), LONGEST_REASON)}", "red")
     for type, reached in alerts.read(workspace, session).items():
-        freed = f" (holdfast guard ack {type})" if type else ""
+        freed = f" (holdfast guard ack {quote(type)})" if type else ""
         yield _coloured(f"ALERT: {one_line(safe(reached), LONGEST_REASON)}{freed}", "yellow")
 
 

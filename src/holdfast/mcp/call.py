@@ -19,7 +19,7 @@ from holdfast.hooks.deferred_events import finish_here
 from holdfast.kernel import canonical_json, clock, latch
 from holdfast.kernel.door import Door
 from holdfast.kernel.errors import HoldfastError, Usage, from_os_error
-from holdfast.kernel.text import safe
+from holdfast.kernel.text import quoted, safe
 from holdfast.kernel.workspace import Workspace, discover
 from holdfast.remote.offline import away_message, can_work_offline, reachable, start_forwarder
 from holdfast.streams import actor, open_writer
@@ -96,7 +96,11 @@ class ToolCall:
     def stop_lines(self) -> list[str]:
         """The line about a stop, for a tool that also answers while one holds."""
         held = latch.read(self.workspace)
-        return [f"STOPPED: {held['reason']}. Checkpoint, then wait for a person."] if held else []
+        return (
+            [f"STOPPED: {quoted(held['reason'])}. Checkpoint, then wait for a person."]
+            if held
+            else []
+        )
 
     def door(self) -> Door:
         """The door of this workspace, or the default one where there is none."""

@@ -17,7 +17,7 @@ from holdfast.kernel import clock, config
 from holdfast.kernel.commit import Order
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import Conflict, HoldfastError, Usage
-from holdfast.kernel.text import plural
+from holdfast.kernel.text import plural, quote
 from holdfast.plans import discovery, runs
 from holdfast.plans.executors import (
     count_slots,
@@ -138,7 +138,7 @@ def _refuse_begun(unfinished: Sequence[Any], plans: Sequence[Plan]) -> None:
         if shared:
             raise Conflict(
                 f"{shared[0]} belongs to the run {state['id']}, which is not finished.",
-                hint=f"holdfast plan resume {state['id']} goes on; --again begins a new run.",
+                hint=f"holdfast plan resume {quote(state['id'])} goes on; --again begins a new run.",
                 kind="run_unfinished",
             )
 

@@ -12,6 +12,7 @@ from holdfast.git.repository import read_head
 from holdfast.kernel import clock
 from holdfast.kernel.digest import id_of
 from holdfast.kernel.state import load
+from holdfast.kernel.text import quote
 from holdfast.kernel.views.files import target_of
 from holdfast.plans import runs
 from holdfast.plans.rules import flight, logbook
@@ -131,7 +132,7 @@ class Flight:
         goes_on = not reason or reason in (PHASE_COMPLETE, ABANDONED)
         status = state["status"] if goes_on else "paused"
         waits = [_waits(state, id, key) for id, key in waiting_gates(state)]
-        waits += [f"holdfast guard ack {type}" for type in self._budget.alerts]
+        waits += [f"holdfast guard ack {quote(type)}" for type in self._budget.alerts]
         return {
             "run": state["id"],
             "saved": clock.stamp(clock.now()),
@@ -246,4 +247,4 @@ def _row(id: str, plan: PlanRun) -> tuple[str, str, int, int]:
 
 def _waits(state: RunState, id: str, key: str) -> str:
     gate = state["plans"][id]["gates"][key]["gate"]
-    return f"a person: holdfast gate answer {gate} ({id})"
+    return f"a person: holdfast gate answer {quote(gate)} ({id})"

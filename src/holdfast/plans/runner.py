@@ -15,7 +15,7 @@ from holdfast.estop.stop import lifted_by
 from holdfast.kernel import clock, config, latch
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import Conflict, HoldfastError, Stopped, StoreAway
-from holdfast.kernel.text import plural
+from holdfast.kernel.text import plural, quote
 from holdfast.plans import runs, task_programs
 from holdfast.plans.checkpoints import Checkpoints
 from holdfast.plans.edits import PlanTexts
@@ -130,7 +130,9 @@ class Runner:
     def to_the_end(self) -> RunState:
         """Run until the run is done. Halted says why it stopped before."""
         what = f"The run {self.place.id}"
-        lease = Lease(self.place.lease, what, f"`holdfast plan show {self.place.id}` shows it.")
+        lease = Lease(
+            self.place.lease, what, f"`holdfast plan show {quote(self.place.id)}` shows it."
+        )
         refuse_outside(self.workspace, (one["plan"] for one in self.state["plans"].values()))
         with ExitStack() as held:
             with one_at_a_time(self.workspace):

@@ -17,7 +17,7 @@ from holdfast.kernel.errors import Conflict, NotFound, StoreAway
 from holdfast.kernel.lock import WorkspaceLock
 from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.state import fold, load, load_all
-from holdfast.kernel.text import safe
+from holdfast.kernel.text import quote, safe
 from holdfast.plans.rules import run as rules
 from holdfast.plans.rules.ready import waiting_gates
 from holdfast.plans.rules.run_model import (
@@ -160,7 +160,7 @@ def count_of(plan: PlanRun) -> Count:
 def resume_command(state: RunState) -> str:
     """The command that continues a run, on the cluster where it ran."""
     on = state["life"].get("on", "") if state["life"] else ""
-    return f"holdfast plan resume {state['id']}" + (f" --on {on}" if on else "")
+    return f"holdfast plan resume {quote(state['id'])}" + (f" --on {quote(on)}" if on else "")
 
 
 def find_ways_on(state: RunState, alerts: Sequence[str] = ()) -> list[str]:
@@ -175,8 +175,8 @@ def find_ways_on(state: RunState, alerts: Sequence[str] = ()) -> list[str]:
     if reason == STOPPED:
         return ["holdfast status", again]
     gates = [state["plans"][id]["gates"][key]["gate"] for id, key in waiting_gates(state)]
-    acknowledged = [f"holdfast guard ack {safe(type)}" for type in alerts]
-    return [*acknowledged, *(f"holdfast gate answer {gate}" for gate in gates), again]
+    acknowledged = [f"holdfast guard ack {quote(safe(type))}" for type in alerts]
+    return [*acknowledged, *(f"holdfast gate answer {quote(gate)}" for gate in gates), again]
 
 
 class RunFolder:
@@ -292,6 +292,6 @@ def refuse_alive(workspace: Workspace, paths: Collection[str], *, but: str = "")
         if holder:
             raise Conflict(
                 f"{shared[0]} is being run already: by the run {state['id']}, process {holder}.",
-                hint=f"`holdfast plan show {state['id']}` shows it; let it end, or interrupt it.",
+                hint=f"`holdfast plan show {quote(state['id'])}` shows it; let it end, or interrupt it.",
                 kind="running",
             )

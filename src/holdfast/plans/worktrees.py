@@ -15,6 +15,7 @@ from holdfast.git.run import git
 from holdfast.git.run import run as run_git
 from holdfast.kernel.digest import id_of
 from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.kernel.text import quote
 from holdfast.plans.news import Halted
 from holdfast.plans.rules.run_model import DONE, ERROR
 
@@ -80,7 +81,7 @@ class Worktrees:
             own = self._branch_of(plan["plan"]["id"])
             raise HoldfastError(
                 "its worktree is gone, and what was not committed in it. To go on with what was: "
-                f"git worktree add {path} {own}"
+                f"git worktree add {quote(path)} {quote(own)}"
             )
 
     def path_of(self, plan: str) -> str:

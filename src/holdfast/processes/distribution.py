@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import sys
 
+from holdfast.kernel.text import quote
+
 NAME = "holdfast-agents"
 FOREIGN = "holdfast"
 # What installed the environment, by a file in it, and its command.
@@ -30,7 +32,7 @@ def install_command(extra: str, *, prefix: str = "", path: list[str] | None = No
         return f"uvx --from {wanted} holdfast"
     checkout = _checkout()
     if checkout:
-        return f"pip install -e '{checkout}[{extra}]'"
+        return f"pip install -e {quote(f'{checkout}[{extra}]')}"
     return f"{'uv pip' if _is_of_uv(prefix) else 'pip'} install {wanted}"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from shlex import quote
 from typing import NamedTuple
 
 from holdfast.journal import transfer, upkeep
@@ -13,6 +12,7 @@ from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.kernel.plain_file import read_plain, write_synced
+from holdfast.kernel.text import quote
 from holdfast.kernel.workspace import MOVED_FILE
 from holdfast.remote.address import check
 from holdfast.remote.identity import is_alike, is_named_by_setting, name_of

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.kernel import canonical_json, config
 from holdfast.kernel.errors import HoldfastError, NotAllowed
+from holdfast.kernel.text import quote
 from holdfast.kernel.tree_file import TreeFile
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
 from holdfast.rfc.reader import Reader
@@ -141,7 +142,7 @@ def bootstrap(
 def _refusal(id: str, what: str, *, hint: str = "") -> BootstrapError:
     return BootstrapError(
         f"{id} cannot be bootstrapped: {what}.",
-        hint=hint or f"`holdfast rfc lint {id}` says more; no phase is begun on this.",
+        hint=hint or f"`holdfast rfc lint {quote(id)}` says more; no phase is begun on this.",
     )
 
 
@@ -155,7 +156,7 @@ def _read_view(reader: Reader, id: str, name: str, warnings: list[str]) -> str:
     except FileNotFoundError:
         if not reader.stored(id)[1] and name == STATE_FILE:
             raise unknown(id) from None
-        hint = f"`holdfast history rfc:{id}` and `holdfast restore` bring it back."
+        hint = f"`holdfast history rfc:{quote(id)}` and `holdfast restore` bring it back."
         raise _refusal(id, f"{path} is missing", hint=hint) from None
     except Unreadable as problem:
         raise _refusal(id, f"{path} is {problem}") from None
@@ -199,7 +200,7 @@ def _agree(id: str, fields: dict[str, Any], read: Parsed) -> tuple[dict[str, Any
         id,
         f"checkpoint.md says version {file}, state.json version {state}",
         hint="They are not of one write. Bring back the one that is wrong, from git or with "
-        f"`holdfast history rfc:{id}`, and bootstrap again.",
+        f"`holdfast history rfc:{quote(id)}`, and bootstrap again.",
     )
 
 

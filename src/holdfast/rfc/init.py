@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError, NotAllowed, from_os_error
+from holdfast.kernel.text import quote
 from holdfast.kernel.views.files import Unreadable, file_at
 from holdfast.rfc.reader import Reader, RfcContext
 from holdfast.rfc.rules import state_file
@@ -150,6 +151,6 @@ def adopt(context: RfcContext, reader: Reader, id: str) -> None:
 def _unusable(path: str, id: str, what: str) -> HoldfastError:
     return HoldfastError(
         f"{path} cannot be taken over: {what}.",
-        hint=f"Correct it (`holdfast rfc lint {id}`), or move it away.",
+        hint=f"Correct it (`holdfast rfc lint {quote(id)}`), or move it away.",
         kind="unreadable",
     )

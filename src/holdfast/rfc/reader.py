@@ -11,6 +11,7 @@ from holdfast.kernel.digest import digest
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.rules import Unparsable
 from holdfast.kernel.state import load
+from holdfast.kernel.text import quote
 from holdfast.kernel.tree_file import TreeFile
 from holdfast.kernel.views.asides import Asides
 from holdfast.kernel.views.files import (
@@ -124,7 +125,8 @@ class Reader:
             raise NotFound(f"{len(found)} {what}.", hint=f"Name one: {', '.join(found[:10])}.")
         where = f"with the id {prefix}" if prefix else "here"
         raise NotFound(
-            f"There is no RFC {where}.", hint=f"Begin one: holdfast rfc init {prefix or 'ID'}"
+            f"There is no RFC {where}.",
+            hint=f"Begin one: holdfast rfc init {quote(prefix or 'ID')}",
         )
 
     # The state

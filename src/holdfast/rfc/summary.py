@@ -6,7 +6,7 @@ A session's start hook loads this module: it imports nothing heavy.
 from __future__ import annotations
 
 from holdfast.kernel.errors import HoldfastError
-from holdfast.kernel.text import plural
+from holdfast.kernel.text import plural, quote
 from holdfast.rfc.reader import Reader
 from holdfast.rfc.rules import document
 from holdfast.rfc.rules.budget import estimate_tokens
@@ -182,5 +182,5 @@ def _fit(id: str, notes: list[str]) -> list[str]:
         room -= len(note) + 1
         if room < 0:
             left = len(notes) - position
-            return [*notes[:position], f"({left} more: holdfast rfc show {id})"]
+            return [*notes[:position], f"({left} more: holdfast rfc show {quote(id)})"]
     return notes

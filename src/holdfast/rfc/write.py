@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.kernel import config
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage
+from holdfast.kernel.text import quote
 from holdfast.kernel.views.files import Unreadable
 from holdfast.rfc.bootstrap import read_review
 from holdfast.rfc.init import adopt
@@ -242,7 +243,7 @@ def _command_for(
         warnings += budget.check(key, sections, lenient=answers.lenient)
     except HoldfastError as error:
         # So that the command of the hint runs as it stands.
-        prompt = f"holdfast rfc prompt {word_of(key)} {state['id']}"
+        prompt = f"holdfast rfc prompt {word_of(key)} {quote(state['id'])}"
         error.hint = error.hint.replace("holdfast rfc prompt", prompt)
         raise
     warnings += [
@@ -309,7 +310,7 @@ def _check_versions(reader: Reader, id: str) -> None:
         f"checkpoint.md says version {file}, state.json version {state}: "
         "they are not of one write. Nothing was written.",
         hint="Bring back the one that is wrong, from git or with "
-        f"`holdfast history rfc:{id}`; or go on with what both say now: --accept-versions.",
+        f"`holdfast history rfc:{quote(id)}`; or go on with what both say now: --accept-versions.",
         kind="versions_apart",
     )
 

@@ -12,6 +12,7 @@ from holdfast.git.status import read_status
 from holdfast.kernel.config import variable_of
 from holdfast.kernel.crash import reached
 from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.kernel.text import quote
 from holdfast.processes.relaunch import command, leave
 from holdfast.session.checkpoint_run import (
     control_files,
@@ -79,7 +80,7 @@ def keep_snapshot(run: CheckpointRun) -> None:
     step = run.steps[-1]
     is_left_out = step["status"] == "skipped" and step["message"] != CLEAN
     if run.snapshot and is_left_out and not run.request.get("skip_git"):
-        run.lines.append(f"The work tree is kept: holdfast snapshot show {run.snapshot}")
+        run.lines.append(f"The work tree is kept: holdfast snapshot show {quote(run.snapshot)}")
 
 
 def survey(run: CheckpointRun) -> None:

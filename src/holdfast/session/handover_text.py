@@ -7,6 +7,7 @@ import os
 from holdfast.clients.table import title_of
 from holdfast.kernel import clock
 from holdfast.kernel.plain_file import read_plain
+from holdfast.kernel.text import quote
 from holdfast.session.rules.handover import (
     calls_since_stated,
     edits_since_stated,
@@ -97,7 +98,7 @@ def verdict_lines(
     elif verdict == "DRIFTED":
         lines.append("Look at what changed before you continue.")
         if lacks_edits:
-            lines.append(LACKING.format(f"--session {one_line(seen_in or state['session'])[:12]}"))
+            lines.append(LACKING.format(f"--session {quote((seen_in or state['session'])[:12])}"))
     return lines
 
 
@@ -111,7 +112,7 @@ def transcript_lines(
         f"Holdfast: session {found['session'][:12]} of {client}"
         + (f", last written {age}." if age else "."),
         *([STILL_AT_WORK] if at_work else []),
-        *([LACKING.format(f"--transcript {one_line(found['path'])}")] if lacks_edits else []),
+        *([LACKING.format(f"--transcript {quote(found['path'])}")] if lacks_edits else []),
     ]
 
 

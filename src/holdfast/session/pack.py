@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from holdfast.kernel import clock
 from holdfast.kernel.patterns import compile_later
-from holdfast.kernel.text import harmless
+from holdfast.kernel.text import harmless, quote
 from holdfast.session.rules.handover import (
     ANNOUNCED,
     FIRST_OPEN,
@@ -343,7 +343,7 @@ def _note_lines(notes: Sequence[tuple[str, str]], room: int) -> list[str]:
     longest = max(SHORTEST_CUT, room // max(1, len(notes)) - 1)
     cut = []
     for line, (_, id) in zip(lines, notes, strict=True):
-        rest = f" (cut; all of it: `holdfast show {id}`)"
+        rest = f" (cut; all of it: `holdfast show {quote(id)}`)"
         cut.append(line if len(line) <= longest else shorten(line, longest - len(rest)) + rest)
     return cut
 

@@ -303,7 +303,7 @@ def _judge_and_tell(
     if tree is not None:
         parts["tree"] = tree
     budget = request.get("budget") or int(settings["session.pack_characters"])
-    door = Door(workspace)
+    door = Door(workspace, opens=True)
     return {
         "verdict": verdict,
         "reasons": reasons,

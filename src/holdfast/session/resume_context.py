@@ -6,6 +6,7 @@ import os
 
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.text import quote
 from holdfast.session.ccc_files import read_state
 from holdfast.session.rules import progress
 
@@ -63,7 +64,7 @@ def _reasoning(workspace: Workspace) -> tuple[list[str], list[tuple[str, list[st
     from holdfast.rfc.summary import active_reasoning
 
     waiting, notes = active_reasoning(workspace)
-    return [f"holdfast rfc bootstrap {id}" for id in waiting], notes
+    return [f"holdfast rfc bootstrap {quote(id)}" for id in waiting], notes
 
 
 def latest_notes(workspace: Workspace) -> list[tuple[str, str]]:

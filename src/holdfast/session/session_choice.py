@@ -7,6 +7,7 @@ import os
 from holdfast.clients.table import own_id, title_of, titles
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError, NotFound
+from holdfast.kernel.text import quote
 from holdfast.kernel.views.files import Unreadable
 from holdfast.session import client_process, session_files, sessions
 from holdfast.session.ccc_files import folder_of, read_progress
@@ -48,7 +49,7 @@ def choose(workspace: Workspace, request: ResumeRequest, now: int) -> ChosenSess
         shown = ", ".join(f"{title_of(client)} {id[:8]}".strip() for id, client in busy.items())
         raise NotFound(
             f"Every session here is at work: {shown}.",
-            hint=f"`holdfast resume --session {next(iter(busy))[:8]}` prints what it does all the same.",
+            hint=f"`holdfast resume --session {quote(next(iter(busy))[:8])}` prints what it does all the same.",
         )
     newest = discovered[0] if discovered else None
     if newest is not None and (state is None or newest["modified"] > _last_seen(state)):
@@ -177,7 +178,7 @@ def _choose_known(workspace: Workspace, busy: Container[str]) -> SessionState | 
         others = f"{len(elsewhere)} {'is' if len(elsewhere) == 1 else 'are'} known of other places"
         raise NotFound(
             f"No session of this worktree waits; {others}.",
-            hint=f"`holdfast resume --session {elsewhere[0]['session'][:8]} --accept-foreign` continues "
+            hint=f"`holdfast resume --session {quote(elsewhere[0]['session'][:8])} --accept-foreign` continues "
             "the newest of them here; `holdfast resume --list` lists them.",
         )
     return next((state for state in elsewhere if _is_shown(workspace, state)), None)

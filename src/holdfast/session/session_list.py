@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from typing import TYPE_CHECKING, TypedDict
 
 from holdfast.clients.discovery import session_at, sessions_in
@@ -11,6 +10,7 @@ from holdfast.clients.liveness import running_clients
 from holdfast.clients.transcripts import describe
 from holdfast.kernel import clock
 from holdfast.kernel.door import Door
+from holdfast.kernel.text import quote
 from holdfast.kernel.workspace import discover, worktrees
 from holdfast.remote.offline import reads_offline
 from holdfast.session import client_process, session_files, sessions
@@ -109,9 +109,9 @@ def first_to_resume(listed: Sequence[ListedSession]) -> ListedSession | None:
 
 def command_to_resume(session: str, transcript: str = "", *, is_foreign: bool = False) -> str:
     """The command that prints what a session or a transcript left. `is_foreign`: by another worktree."""
-    which = f" --session {session[:8]}" if session else ""
+    which = f" --session {quote(session[:8])}" if session else ""
     if transcript:
-        which = f" --transcript {shlex.quote(transcript)}"
+        which = f" --transcript {quote(transcript)}"
     return f"holdfast resume{which}{' --accept-foreign' if is_foreign else ''}"
 
 

@@ -8,6 +8,7 @@ import time
 from holdfast.kernel import clock, outbox
 from holdfast.kernel.crash import reached
 from holdfast.kernel.errors import HoldfastError, NotAllowed
+from holdfast.kernel.text import quote
 from holdfast.kernel.trust import ISSUE, is_known_here, remember_here
 from holdfast.session.ccc_files import COMMENT, COMMENT_ISSUE, read_state, store_comment
 from holdfast.session.rules import report
@@ -125,7 +126,7 @@ def _refuse_unknown(workspace: Workspace, effect: Effect, current: str) -> None:
         return
     raise NotAllowed(
         f"no checkpoint of yours was about {issue} here",
-        hint=f"If it is your issue: holdfast checkpoint --issue {issue}",
+        hint=f"If it is your issue: holdfast checkpoint --issue {quote(issue)}",
         kind="unknown_issue",
     )
 

@@ -13,6 +13,7 @@ import time
 from holdfast.clients.limits import find_limit, read_reset
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.plain_file import read_plain, write_aside
+from holdfast.kernel.text import quote
 from holdfast.kernel.workspace import discover, worktrees
 from holdfast.session import client_process, session_files, sessions
 
@@ -174,11 +175,9 @@ def describe(one: LimitedSession, now: int) -> str:
 
 def command_for(one: LimitedSession, here: str, now: int) -> str:
     """What a person types to go on with the session's work."""
-    from shlex import quote  # it compiles a pattern, which a hook has no time for
-
     place = "" if one["root"] == here else f" -C {quote(one['root'])}"
     is_ahead = bool(one["resets_at"]) and clock.parse(one["resets_at"]) > now
-    return f"holdfast resume --in {one['client']}{' --at-reset' if is_ahead else ''}{place}"
+    return f"holdfast resume --in {quote(one['client'])}{' --at-reset' if is_ahead else ''}{place}"
 
 
 def span(milliseconds: int) -> str:

@@ -14,6 +14,7 @@ from holdfast.git.repository import read_head
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.state import load
+from holdfast.kernel.text import quote
 from holdfast.loop.rules import loop as loops
 from holdfast.loop.rules.checkpoint import (
     checkpoint_of,
@@ -195,7 +196,7 @@ def list_sessions(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Ite
             worktree=last["world"]["worktree"],
             branch=last["world"]["branch"] or "",
             figures=meter.figures(place.root, session=state["session"])._asdict(),
-            next=f"holdfast resume --session {state['session'][:8]}",
+            next=f"holdfast resume --session {quote(state['session'][:8])}",
         )
 
 
@@ -234,8 +235,8 @@ def list_tracks(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Itera
             steps=counted(checkpoint, "tasks_total") or 0,
             seen_at=seen_at,
             worktree=place.root,
-            choices=[f"holdfast loop resume --track {state['track']}"] if why else [],
-            next="" if over else f"holdfast loop resume --track {state['track']}",
+            choices=[f"holdfast loop resume --track {quote(state['track'])}"] if why else [],
+            next="" if over else f"holdfast loop resume --track {quote(state['track'])}",
         )
 
 

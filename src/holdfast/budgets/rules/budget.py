@@ -27,6 +27,7 @@ from holdfast.budgets.rules.thresholds import (
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict, NotAllowed, NotFound, Usage
 from holdfast.kernel.rules import Decision, Person
+from holdfast.kernel.text import quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def _check(state: BudgetState, check: BudgetCheck, now: int) -> Decision:
             halt = make_halt(reason, one, check, at=clock.stamp(now), waypoint=saved["path"])
             records.append(_make_stop_record(halt, saved, lowered))
         elif _is_new_context_alert(state, one) and ruling["verdict"] == "wait":
-            resume = f"holdfast guard ack {one['type']}"
+            resume = f"holdfast guard ack {quote(one['type'])}"
             saved = _waypoint(state, check, documents.CONTEXT_ALERT, one, resume, now)
             records.append(("prepared", {"saved": saved, "lowered": lowered}))
     return Decision(records)

@@ -28,7 +28,7 @@ from holdfast.fleet.sync import sync
 from holdfast.fleet.updates import block, complete, phase, restore, unblock
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.kernel.inbox import QUEUED
-from holdfast.kernel.text import plural
+from holdfast.kernel.text import plural, quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -194,7 +194,7 @@ def send_command(call: Call, agent: str, sender: str, epic: str | None, **texts:
     return Reply(
         {**data, "number": number},
         [f"Message {number} to {agent} in {safe(message_path(sender, agent))}"],
-        next=[f"holdfast agent inbox {agent} --keep-unread"],
+        next=[f"holdfast agent inbox {quote(agent)} --keep-unread"],
     )
 
 

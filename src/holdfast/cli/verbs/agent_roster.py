@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import shlex
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -29,7 +28,7 @@ from holdfast.fleet.monitor import check
 from holdfast.fleet.roster import AgentEntry, epics_with_agents, list_agents
 from holdfast.kernel import clock, latch
 from holdfast.kernel.errors import Usage
-from holdfast.kernel.text import plural
+from holdfast.kernel.text import plural, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -169,7 +168,7 @@ def screen(
 def other_epics(context: FleetContext) -> list[str]:
     """The commands that list the agents of the workspace's other epics."""
     return [
-        f"holdfast agent list --epic {shlex.quote(os.path.join(context.epic.workspace.root, folder))}"
+        f"holdfast agent list --epic {quote(os.path.join(context.epic.workspace.root, folder))}"
         for folder in epics_with_agents(context)
     ]
 

@@ -11,7 +11,7 @@ from holdfast.cli.frame import Call, ReaderGone, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ProgressLine, safe, size
 from holdfast.kernel.errors import Usage
-from holdfast.kernel.text import plural
+from holdfast.kernel.text import plural, quote
 from holdfast.maintenance.backup import backup, export, export_to_file, restore_copy
 from holdfast.maintenance.gc import collect
 from holdfast.maintenance.history import find_decisions
@@ -39,7 +39,7 @@ def backup_command(call: Call, file: str, restore: bool, dry_run: bool) -> Reply
     return Reply(
         {"file": file, "bytes": written, "dry_run": False},
         [f"Copied the journal, {size(written)}, to {file}"],
-        next=[f"holdfast backup {file} --restore"],
+        next=[f"holdfast backup {quote(file)} --restore"],
     )
 
 
@@ -51,7 +51,7 @@ def _restore(call: Call, file: str, dry_run: bool) -> Reply:
     next = []
     if done["aside"]:
         lines.append(f"What it was is in {done['aside']}")
-        next.append(f"holdfast backup {done['aside']} --restore")
+        next.append(f"holdfast backup {quote(done['aside'])} --restore")
     return Reply({**done, "dry_run": False}, lines, next=next)
 
 

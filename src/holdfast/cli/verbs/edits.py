@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from typing import TYPE_CHECKING
 
 import click
@@ -13,7 +12,8 @@ from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ProgressLine, diff_line, safe, style, table
 from holdfast.clients.table import title_of
 from holdfast.kernel.errors import Conflict
-from holdfast.kernel.text import plural
+from holdfast.kernel.text import command as command_line
+from holdfast.kernel.text import plural, quote
 from holdfast.session.edits import apply_edits, root_of, show_edits
 from holdfast.session.handover_text import age_of
 
@@ -74,7 +74,7 @@ def command(
     lines += [*_diff(done, "guarded"), *_ways_to_write_guarded(done, transcript, call.folder)]
     if not done["written"]:
         lines.append("Nothing was written.")
-    undo = f"holdfast snapshot restore {done['before'][:12]}"
+    undo = f"holdfast snapshot restore {quote(done['before'][:12])}"
     if done["written"]:
         lines.append(f"To undo it: {undo}")
     left = [file for file in done["files"] if file["state"] == "conflict" or file["problems"]]
@@ -92,7 +92,7 @@ def command(
 def _command_to_apply(shown: SessionEdits, files: tuple[str, ...], transcript: str | None) -> str:
     """The command that writes what this one shows."""
     source = ["--transcript", transcript] if transcript else ["--session", shown["session"][:12]]
-    return shlex.join(["holdfast", "edits", *source, "--apply", *files])
+    return command_line("edits", *source, "--apply", *files)
 
 
 def _ways_to_write_guarded(shown: SessionEdits, transcript: str | None, folder: str) -> list[str]:

@@ -18,7 +18,7 @@ from holdfast.gates.rules.gate import withdrawn_of
 from holdfast.gates.rules.gate_xml import AUTO, LARGEST, content_of, parse
 from holdfast.gates.rules.lint import lint
 from holdfast.kernel.errors import Usage
-from holdfast.kernel.text import plural
+from holdfast.kernel.text import plural, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -156,7 +156,7 @@ def open_gate(
     warn(*done["warnings"])
     data = {**done["state"], "again": done["again"], "queued": done["queued"], "dry_run": dry_run}
     data["rendered"] = render(content)
-    next = [] if dry_run else [f"holdfast gate wait {done['id']}"]
+    next = [] if dry_run else [f"holdfast gate wait {quote(done['id'])}"]
     lines = [*content_lines(content), "", *attached(done["state"])]
     return Reply(data, [*lines, *_outcome_lines(done, dry_run=dry_run)], next=next)
 

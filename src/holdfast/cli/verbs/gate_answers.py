@@ -20,7 +20,7 @@ from holdfast.gates.rules.gate import is_open, is_over, pictures_of, withdrawn_o
 from holdfast.gates.rules.gate_xml import write
 from holdfast.gates.wait import conclude, list_gates, present, wait
 from holdfast.kernel.errors import Usage
-from holdfast.kernel.text import plural
+from holdfast.kernel.text import plural, quote
 from holdfast.plans.runs import find_run_that_asked, resume_command
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def list_command(call: Call, everything: bool) -> Reply:
         shares = distribution(kinds)
         data.update(answered=answered, distribution=shares)
         lines += [*_answered_lines(answered, call.now), *_shares(shares, len(known))]
-    next = [f"holdfast gate answer {waiting[0]['id']}"] if waiting else []
+    next = [f"holdfast gate answer {quote(waiting[0]['id'])}"] if waiting else []
     return Reply(data, lines or ["No gate waits for you."], next=next)
 
 
@@ -138,7 +138,7 @@ def show_command(call: Call, id: str, as_xml: bool) -> Reply:
     if as_xml:
         return Reply({**data, "xml": write(content)}, write(content).split("\n"))
     lines = [*content_lines(content), "", *_fact_lines(state, paths, refused, call.now)]
-    next = [] if is_over(state) else [f"holdfast gate answer {state['id']}"]
+    next = [] if is_over(state) else [f"holdfast gate answer {quote(state['id'])}"]
     return Reply(data, lines, next=next)
 
 

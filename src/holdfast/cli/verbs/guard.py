@@ -29,6 +29,7 @@ from holdfast.cli.parser import amount_from, verb
 from holdfast.cli.terminal import ago, echo, one_line, safe, style, table
 from holdfast.kernel.clock import MINUTE
 from holdfast.kernel.errors import Declined, Stopped, Waiting
+from holdfast.kernel.text import quote
 from holdfast.session import quotas
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def _next(report: BudgetReport) -> list[str]:
     if report["verdict"] == "stop":
         return ["holdfast checkpoint", "holdfast guard reset"]
     waiting = [one["type"] for one in report["handled"] if one["how"] == "waiting"]
-    return [f"holdfast guard ack {type}" for type in waiting]
+    return [f"holdfast guard ack {quote(type)}" for type in waiting]
 
 
 def _check_lines(report: BudgetReport, *, every: bool) -> Iterator[str]:
@@ -117,7 +118,7 @@ def _check_lines(report: BudgetReport, *, every: bool) -> Iterator[str]:
         elif one["how"] == "waiting":
             yield ""
             yield from boxes.alert(type, value, threshold, number_at(report["limits"], STOP, type))
-            yield f"A person answers in a terminal: holdfast guard ack {type}"
+            yield f"A person answers in a terminal: holdfast guard ack {quote(type)}"
             if type == "errors":
                 yield from _recent(report)
     if report["verdict"] == "stop":
@@ -239,7 +240,7 @@ def reset_command(call: Call, given: tuple[str, ...]) -> Reply:
             "again: raise it in the program, too."
         )
     for type in done["waiting"]:
-        lines.append(f"The alert of {type} still waits: holdfast guard ack {type}")
+        lines.append(f"The alert of {type} still waits: holdfast guard ack {quote(type)}")
     return Reply(data, lines, next=["holdfast guard check"])
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import shutil
 import sys
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ago, one_line, safe, style, table, wide
 from holdfast.journal.interface import find_record
 from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.kernel.text import command, quote
 from holdfast.maintenance.conflicts import TAKES, find, list_conflicts, settle
 from holdfast.maintenance.history import (
     DEFAULT_LIMIT,
@@ -78,7 +78,7 @@ def history_command(call: Call, stream: str, limit: int, kind: str, before: int 
     if len(records) == limit:
         chosen = [*([stream] if stream else []), *(["--kind", kind] if kind else [])]
         before_this = ["--before", str(records[-1]["seq"])]
-        next.append(shlex.join(["holdfast", "history", *chosen, *before_this]))
+        next.append(command("history", *chosen, *before_this))
     lines = _history_lines(records, call.now) if records else [_none_of(call, stream, kind)]
     return Reply({"records": records}, lines, next=next, pages=True)
 
@@ -221,7 +221,7 @@ def restore_command(call: Call, id: str, dry_run: bool) -> Reply:
         return Reply(data, written or ["It is there already."])
     data["record"] = outcome["id"]
     said = f"Restored {done['stream']} to version {done['version']}."
-    undo = f"holdfast restore {done['newest'][:8]}  # undo"
+    undo = f"holdfast restore {quote(done['newest'][:8])}  # undo"
     return Reply(data, [*lines, *kept, said], next=[undo])
 
 
@@ -240,7 +240,7 @@ def conflicts_command(call: Call, id: str | None, take: str | None) -> Reply:
     """
     if take is None:
         found = [find(call.workspace, id)] if id else list_conflicts(call.workspace)
-        next = [f"holdfast conflicts {one['id'][:8]} --take edited" for one in found[:1]]
+        next = [f"holdfast conflicts {quote(one['id'][:8])} --take edited" for one in found[:1]]
         return Reply({"conflicts": found}, _conflict_lines(found), next=next)
     if not id:
         raise Usage("Which conflict?", hint="holdfast conflicts lists them with their ids.")

@@ -14,6 +14,7 @@ from holdfast.clients.condition import clients_with_ours, conditions, hook_runs
 from holdfast.clients.installation import detect, server, set_up
 from holdfast.clients.table import NAMES
 from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.kernel.text import quote
 from holdfast.maintenance import registry
 from holdfast.maintenance.remains import remove_everything, remove_from_clients
 from holdfast.maintenance.trust import gather, grant, value_text, withdraw
@@ -115,7 +116,7 @@ def _broken_lines(call: Call) -> Iterator[str]:
     for one in conditions(call.workspace, server()):
         if one["problem"]:
             yield style(safe(one["problem"]), "yellow")
-            yield f"  To repair it: holdfast init --client {one['client']}"
+            yield f"  To repair it: holdfast init --client {quote(one['client'])}"
     for run in hook_runs(call.workspace, server()):
         if run["problem"]:
             yield style(safe(run["problem"]), "yellow")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import re
-import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from holdfast.cli.parser import TEXT_OR_EMPTY, verb
 from holdfast.cli.terminal import one_line, safe, style
 from holdfast.gates.person import require
 from holdfast.kernel.errors import HoldfastError, Usage
-from holdfast.kernel.text import plural
+from holdfast.kernel.text import plural, quote
 from holdfast.loop.commands import (
     AdvanceRequest,
     PassRequest,
@@ -106,10 +105,10 @@ def _for_this_track(hint: str, track: Track) -> str:
     place = track.place
     if "--track" in hint or listing(track.workspace) == [place.track]:
         return hint
-    option = f"--track {place.track}"
+    option = f"--track {quote(place.track)}"
     if place.folder != f"{TRACKS}/{place.track}":
-        option = f"--track-dir {shlex.quote(place.folder)}"
-    return re.sub(r"(holdfast loop [a-z-]+)", rf"\1 {option}", hint)
+        option = f"--track-dir {quote(place.folder)}"
+    return re.sub(r"(holdfast loop [a-z-]+)", lambda match: f"{match[1]} {option}", hint)
 
 
 # For the verbs whose only argument is the track.
@@ -159,7 +158,7 @@ def reply(
     lines = [again] if again and not outcome["records"] else [line(state, step)]
     if may_pause and orchestrator.pause_of(state):
         return reply_paused(state, data)
-    return Reply(data, lines, next=[f"holdfast loop resume --track {track.place.track}"])
+    return Reply(data, lines, next=[f"holdfast loop resume --track {quote(track.place.track)}"])
 
 
 def reply_paused(state: LoopState, data: dict[str, Any]) -> Reply:

@@ -38,7 +38,7 @@ from holdfast.cli.verbs.loop import (
     track_argument,
     track_verb,
 )
-from holdfast.kernel.text import plural
+from holdfast.kernel.text import plural, quote
 from holdfast.loop import run_file
 from holdfast.loop.commands import describe, find_way_on, summarize
 from holdfast.loop.history import read_log
@@ -339,7 +339,7 @@ def run_command(
     finally:
         watch.end()
     data: dict[str, Any] = {**result}
-    which = f"--track {track.place.track}"
+    which = f"--track {quote(track.place.track)}"
     if result["ended"] == "paused":
         return Reply(data, escalation_lines(result["escalation"]), exit_code=WAITING)
     done = style("complete", "green", bold=True)

@@ -16,7 +16,7 @@ from holdfast.cli.plan_screen import COLOURS
 from holdfast.cli.terminal import one_line, safe, style
 from holdfast.kernel import config
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage
-from holdfast.kernel.text import plural
+from holdfast.kernel.text import plural, quote
 from holdfast.plans import runs
 from holdfast.plans.discovery import AGENT_SETTING, NewPlanRequest, documents, files, write_plan
 from holdfast.plans.rules import drawing
@@ -53,7 +53,7 @@ def new_command(call: Call, name: str, title: str, ui: bool, dry_run: bool) -> R
     if dry_run:
         return Reply(data, made["text"].splitlines())
     path = made["path"]
-    next = [f"holdfast plan lint {path}", f"holdfast plan run {path}"]
+    next = [f"holdfast plan lint {quote(path)}", f"holdfast plan run {quote(path)}"]
     return Reply(data, [f"Wrote {safe(path)}. Edit it, then: holdfast plan run"], next=next)
 
 

@@ -18,7 +18,7 @@ from holdfast.cli.plan_attendants import AtTerminal, Patient, is_person_here
 from holdfast.cli.plan_screen import PlanWatch, screen, summary
 from holdfast.cli.terminal import echo, safe, style, table
 from holdfast.kernel.errors import Declined, NotAllowed, Usage, Waiting
-from holdfast.kernel.text import plural
+from holdfast.kernel.text import plural, quote
 from holdfast.plans import runs
 from holdfast.plans.discovery import has_plans
 from holdfast.plans.executors import Certificates
@@ -132,7 +132,7 @@ def carry_out(
         return _reply_paused(outcome.state, outcome.halted, outcome.alerts)
     counts = runs.count(outcome.state)
     data: dict[str, Any] = {"run": context.run, "ended": "done", **counts, "cost": outcome.cost}
-    return Reply(data, summary(outcome.state), next=[f"holdfast plan show {context.run}"])
+    return Reply(data, summary(outcome.state), next=[f"holdfast plan show {quote(context.run)}"])
 
 
 def _reply_paused(state: RunState, halted: Halted, alerts: Sequence[str]) -> Reply:
@@ -350,7 +350,7 @@ def abandon_command(call: Call, id: str, reason: str) -> Reply:
     lines = [f"Abandoned the run {state['id']}: {safe(reason)}"]
     lines += [f"Withdrew the gate {gate}" for gate in done["gates"]]
     lines += [f"Kept the worktree {safe(path)}" for path in done["worktrees"]]
-    return Reply(data, lines, next=[f"holdfast plan show {state['id']}"])
+    return Reply(data, lines, next=[f"holdfast plan show {quote(state['id'])}"])
 
 
 APPROVED = "approved"

@@ -14,7 +14,7 @@ from holdfast.cli.frame import Call, Reply, warn, warn_of_views
 from holdfast.cli.parser import TEXT_OR_EMPTY, verb
 from holdfast.cli.terminal import ago, safe, style, table, text_from
 from holdfast.kernel.inbox import QUEUED, UNTIL_THEN
-from holdfast.kernel.text import plural
+from holdfast.kernel.text import command, plural, quote
 from holdfast.rfc.bootstrap import bootstrap
 from holdfast.rfc.init import close, init
 from holdfast.rfc.lint import Remark, lint
@@ -52,7 +52,7 @@ def init_command(call: Call, id: str, title: str, strictness: str) -> Reply:
     lines += [f"Kept as it was: {name}" for name in begun["kept"]]
     if begun["outcome"]["queued"]:
         lines = [QUEUED]
-    return Reply({**begun}, lines, next=[f"holdfast rfc prompt discover {id}"])
+    return Reply({**begun}, lines, next=[f"holdfast rfc prompt discover {quote(id)}"])
 
 
 @click.command()
@@ -71,7 +71,7 @@ def close_command(call: Call, id: str, reopen: bool) -> Reply:
     if outcome["queued"]:
         line = QUEUED
     data = {"id": found, "closed": not reopen, "outcome": outcome}
-    return Reply(data, [line], next=[f"holdfast rfc close {found}{undo}"])
+    return Reply(data, [line], next=[f"holdfast rfc close {quote(found)}{undo}"])
 
 
 @click.command()
@@ -85,7 +85,7 @@ def list_command(call: Call, everything: bool) -> Reply:
     hidden = len(known) - len(shown)
     if hidden:
         lines.append(style(f"and {plural(hidden, 'accepted or closed one')}: --all", dim=True))
-    next = [f"holdfast rfc bootstrap {row['id']}" for row in shown if row["restart"]]
+    next = [f"holdfast rfc bootstrap {quote(row['id'])}" for row in shown if row["restart"]]
     return Reply({"rfcs": shown}, lines, next=next)
 
 
@@ -103,12 +103,13 @@ def _cells(row: RfcRow, now: int) -> list[str]:
 
 def _waits_for(row: RfcRow) -> str:
     if row["problems"]:
-        return style(f"cannot be read: holdfast rfc lint {row['id']}", "red")
+        return style(f"cannot be read: holdfast rfc lint {quote(row['id'])}", "red")
     if row["closed"]:
-        return style(f"closed: holdfast rfc close {row['id']} --reopen", dim=True)
+        return style(f"closed: holdfast rfc close {quote(row['id'])} --reopen", dim=True)
     if row["owed"]:
         return style(
-            f"owes its checkpoint: holdfast rfc prompt {row['owed']} {row['id']}", "yellow"
+            f"owes its checkpoint: holdfast rfc prompt {quote(row['owed'])} {quote(row['id'])}",
+            "yellow",
         )
     return style("bootstrap first", "yellow") if row["restart"] else ""
 
@@ -125,7 +126,11 @@ def show_command(call: Call, id: str | None) -> Reply:
     _, rule, groups = found["checkpoint"].partition("\n---\n")
     lines += ["", *format_checkpoint(f"---\n{groups}")] if rule else []
     data = {name: found[name] for name in ("state", "checkpoint", "drift", "problems")}
-    next = [] if found["checkpoint"] else [f"holdfast rfc prompt discover {found['state']['id']}"]
+    next = (
+        []
+        if found["checkpoint"]
+        else [f"holdfast rfc prompt discover {quote(found['state']['id'])}"]
+    )
     return Reply(data, lines, next=next, pages=True)
 
 
@@ -145,9 +150,11 @@ def _facts(found: RfcDetails, now: int) -> list[list[str]]:
     rows.append(["Updated", safe(f"{row['updated_at']} ({ago(row['updated_at'], now)})")])
     rows += [["Drift", style(safe(what), "yellow")] for what in found["drift"]]
     if row["owed"]:
-        rows.append(["Owes", style(f"holdfast rfc write {row['owed']} {row['id']}", "yellow")])
+        rows.append(
+            ["Owes", style(f"holdfast rfc write {quote(row['owed'])} {quote(row['id'])}", "yellow")]
+        )
     if row["restart"]:
-        rows.append(["Restart", style(f"holdfast rfc bootstrap {row['id']}", "yellow")])
+        rows.append(["Restart", style(f"holdfast rfc bootstrap {quote(row['id'])}", "yellow")])
     return rows
 
 
@@ -231,7 +238,7 @@ def prompt_command(call: Call, group: str, id: str | None) -> Reply:
     `holdfast rfc write GROUP`. ID is required if several RFCs are open.
     """
     found = ask(call.workspace, group, id or "")
-    next = f"holdfast rfc write {group} {found['id']}".rstrip()
+    next = command("rfc", "write", group, *([found["id"]] if found["id"] else []))
     return Reply({**found}, found["prompt"].split("\n"), next=[next])
 
 
@@ -269,7 +276,9 @@ def write_command(
     lines = describe(done, dry_run=dry_run)
     if dry_run:
         lines = [*format_checkpoint(done["text"]), "", *lines]
-    return Reply({**done, "dry_run": dry_run}, lines, next=[f"holdfast rfc show {done['id']}"])
+    return Reply(
+        {**done, "dry_run": dry_run}, lines, next=[f"holdfast rfc show {quote(done['id'])}"]
+    )
 
 
 @click.command()
@@ -332,7 +341,7 @@ def _lines(done: TransitionResult, *, dry_run: bool) -> list[str]:
         head = f"{done['id']} went to {advice['target']} already; {what}."
     write = "no"
     if advice["write"]:
-        first = f"first of all: holdfast rfc write {word_of(advice['group'])} {done['id']}"
+        first = f"first of all: holdfast rfc write {word_of(advice['group'])} {quote(done['id'])}"
         write = f"yes, {heading_of(advice['group'])}; {first if done['owed'] else 'it is written'}"
     restart = style("yes", "yellow", bold=True) if advice["restart"] else "no"
     rows = [["Write", write], ["Restart", f"{restart} ({advice['why']})"]]
@@ -346,9 +355,9 @@ def _next(done: TransitionResult) -> list[str]:
     found = []
     if done["owed"]:
         word = word_of(done["owed"])
-        found += [f"holdfast rfc {verb} {word} {done['id']}" for verb in ("prompt", "write")]
+        found += [f"holdfast rfc {verb} {word} {quote(done['id'])}" for verb in ("prompt", "write")]
     if done["advice"]["restart"]:
-        found.append(f"holdfast rfc bootstrap {done['id']}")
+        found.append(f"holdfast rfc bootstrap {quote(done['id'])}")
     return found
 
 

@@ -15,7 +15,7 @@ from holdfast.fleet import transfer
 from holdfast.git import remote as remotes
 from holdfast.git import snapshot
 from holdfast.git.restore import restore as restore_work_tree
-from holdfast.kernel.text import plural
+from holdfast.kernel.text import plural, quote
 from holdfast.maintenance.backup import create_snapshot
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def push(call: Call, remote: str, everything: bool, dry_run: bool) -> Reply:
         warn(f"Pushed, and not written down: {problem}")
     lines = [_shared_line(one) for one in done["snapshots"]]
     lines.append(f"{'Would send' if dry_run else 'On'} {safe(done['remote'])}")
-    there = [f"holdfast snapshot fetch {done['remote']}  # on the other machine"]
+    there = [f"holdfast snapshot fetch {quote(done['remote'])}  # on the other machine"]
     return Reply({**done}, lines, next=[] if dry_run else there)
 
 
@@ -166,7 +166,7 @@ def restore(call: Call, id: str, paths: tuple[str, ...], dry_run: bool) -> Reply
     count = len(done["written"]) + len(done["deleted"])
     said = "Would change" if dry_run else "Changed"
     lines.append(f"{said} {plural(count, 'path')}.")
-    undo = [f"holdfast snapshot restore {done['before'][:12]}"] if done["before"] else []
+    undo = [f"holdfast snapshot restore {quote(done['before'][:12])}"] if done["before"] else []
     lines += [f"To undo it: {command}" for command in undo]
     return Reply({**done}, lines, next=undo)
 

@@ -12,6 +12,7 @@ from holdfast.fleet.rules.model import FIELDS, agent_of, checkpoint_path, stem_o
 from holdfast.kernel import clock, conflicts
 from holdfast.kernel.errors import Conflict, NotFound, Usage
 from holdfast.kernel.rules import Decision
+from holdfast.kernel.text import quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def decide(state: AgentState, command: Any, now: int) -> Decision:
     if state["checkpoint"] is None:
         raise NotFound(
             f"{state['agent']} has no checkpoint.",
-            hint=f"Begin with: holdfast agent start {state['agent']} --feature FEATURE",
+            hint=f"Begin with: holdfast agent start {quote(state['agent'])} --feature FEATURE",
         )
     if what == "pushed":
         pushed, known = command["snapshot"], state.get("snapshot")
@@ -119,7 +120,7 @@ def over(state: AgentState) -> Conflict:
     archive = f" Its file is {last['archive']}." if last["archive"] else ""
     return Conflict(
         f"{state['agent']} was {last['how'].replace('_', ' ')}{by} at {last['at']}.{archive}",
-        hint=f"A new life: holdfast agent start {state['agent']} --feature FEATURE",
+        hint=f"A new life: holdfast agent start {quote(state['agent'])} --feature FEATURE",
         kind="agent_over",
     )
 
@@ -161,8 +162,8 @@ def _begin_life(state: AgentState, command: Any, now: int) -> dict[str, Any]:
             f"{state['agent']} is at work{since} on {present.get('feature')}.",
             hint="Choose an agent that is free, or a new id."
             if takes_over
-            else f"The same agent again: holdfast agent resume {state['agent']}. "
-            f"Another: holdfast agent takeover {state['agent']} --by NEW",
+            else f"The same agent again: holdfast agent resume {quote(state['agent'])}. "
+            f"Another: holdfast agent takeover {quote(state['agent'])} --by NEW",
             kind="agent_at_work",
         )
     agent, session = command["agent"], command["life"]["session"]
@@ -213,7 +214,7 @@ def _resume(state: AgentState, command: Any, now: int) -> Decision:
         raise Conflict(
             f"{state['agent']} cannot be resumed: its checkpoint says can_resume false "
             f"(status {saved.get('status')}).",
-            hint=f"Begin anew: holdfast agent restart {state['agent']}",
+            hint=f"Begin anew: holdfast agent restart {quote(state['agent'])}",
             kind="cannot_resume",
         )
     feature = saved.get("feature") or command["feature"]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict, Usage
 from holdfast.kernel.rules import Decision
+from holdfast.kernel.text import quote
 
 if TYPE_CHECKING:
     from typing import Any, TypedDict
@@ -53,7 +54,7 @@ def decide(state: FeatureState, command: Any, now: int) -> Decision:
         if state["owner"] not in ("", command["agent"], command.get("from", "")):
             raise Conflict(
                 f"{state['feature']} belongs to {state['owner']}.",
-                hint=f"Take it over: holdfast agent takeover {state['owner']} --by {command['agent']}",
+                hint=f"Take it over: holdfast agent takeover {quote(state['owner'])} --by {quote(command['agent'])}",
                 kind="feature_taken",
             )
         return Decision([("claimed", {**body, "session": command["session"]})])

@@ -18,6 +18,7 @@ from holdfast.fleet.rules.model import (
 from holdfast.kernel import clock
 from holdfast.kernel.clock import MINUTE
 from holdfast.kernel.errors import Usage
+from holdfast.kernel.text import quote
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -106,9 +107,9 @@ def _package(
         f"Starting Stage: {stage}",
         "",
         "**Coordination:**",
-        f"- Inbox: {message_path(PRIMARY, agent)} (read it with `holdfast agent inbox {agent}`)",
+        f"- Inbox: {message_path(PRIMARY, agent)} (read it with `holdfast agent inbox {quote(agent)}`)",
         f"- Outbox: {message_path(agent, PRIMARY)}"
-        f" (write to it with `holdfast agent send {PRIMARY} --from {agent}`)",
+        f" (write to it with `holdfast agent send {PRIMARY} --from {quote(agent)}`)",
         f"- Checkpoint: {checkpoint_path(agent)} (every {CADENCE // clock.MINUTE} minutes)",
         f"- STATUS: {feature}/STATUS (at every phase)",
         "",

@@ -14,6 +14,7 @@ from holdfast.fleet.rules.model import (
 )
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Usage
+from holdfast.kernel.text import quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def body_of(state: AgentState, command: Any, now: int) -> dict[str, Any]:
     if not before.get("feature"):
         raise Usage(
             f"The feature of {state['agent']} is not known any more.",
-            hint=f"Say it: holdfast agent resume {state['agent']} --feature NAME",
+            hint=f"Say it: holdfast agent resume {quote(state['agent'])} --feature NAME",
         )
     after = file.heal(before, state["agent"], session, now)
     after.update(session_id=session, **command.get("set", {}))
@@ -126,7 +127,7 @@ def _beat(state: AgentState, after: dict[str, Any], command: Any, now: int) -> d
     if after["status"] == "COMPLETE" != (state["checkpoint"] or {}).get("status"):
         raise Usage(
             "A heartbeat does not complete a feature.",
-            hint=f"holdfast agent complete {state['agent']}",
+            hint=f"holdfast agent complete {quote(state['agent'])}",
         )
     return {}
 

@@ -11,7 +11,7 @@ from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.digest import id_of
 from holdfast.kernel.errors import Conflict, HoldfastError, NotAllowed, Usage
 from holdfast.kernel.rules import Decision, Person
-from holdfast.kernel.text import one_line
+from holdfast.kernel.text import one_line, quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -282,7 +282,7 @@ def said_of(answer: GateAnswer) -> dict[str, str]:
 def beyond_elicitation(id: str) -> NotAllowed:
     return NotAllowed(
         f"Gate {id} holds work up: what a client's dialogue says does not answer it.",
-        hint=f"A person answers in a terminal of their own: holdfast gate answer {id}",
+        hint=f"A person answers in a terminal of their own: holdfast gate answer {quote(id)}",
         kind="no_person",
     )
 
@@ -294,7 +294,7 @@ def already(state: GateState) -> Conflict:
         return Conflict(
             f"Gate {state['id']} was withdrawn by {taken_back['by']} at {taken_back['at']}: "
             f"{taken_back['why']}.",
-            hint=f"holdfast gate show {state['id']}",
+            hint=f"holdfast gate show {quote(state['id'])}",
             kind="gate_withdrawn",
         )
     assert answer is not None
@@ -302,7 +302,7 @@ def already(state: GateState) -> Conflict:
     said = answer["answer"] if answer["verdict"] == "yes" else f"no: {answer['text']}"
     return Conflict(
         f"Gate {state['id']} was answered by {who} at {answer['at']}: {said}. Yours does not count.",
-        hint=f"holdfast gate show {state['id']}",
+        hint=f"holdfast gate show {quote(state['id'])}",
         kind="gate_answered",
     )
 

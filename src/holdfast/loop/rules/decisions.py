@@ -6,6 +6,7 @@ from __future__ import annotations
 from holdfast.kernel.conflicts import decide as settle_conflict
 from holdfast.kernel.errors import Conflict, NotAllowed, Usage
 from holdfast.kernel.rules import Decision, Person
+from holdfast.kernel.text import quote
 from holdfast.loop.rules.changes import (
     OF_ONE_ATTEMPT,
     Pen,
@@ -357,7 +358,7 @@ def _pass(state: LoopState, command: Any, now: int) -> Decision:
     if step in (PLAN, BRAINSTORM) and not (files or pen.checkpoint.get("output_files")):
         raise Usage(
             f"{step} passes with the files that it wrote, and none is named.",
-            hint=f"holdfast loop pass --output {state['folder']}/plan.md",
+            hint=f"holdfast loop pass --output {quote(state['folder'] + '/plan.md')}",
         )
     if step in (PLAN, FIX) and not (notes or pen.checkpoint.get("notes")):
         raise Usage(

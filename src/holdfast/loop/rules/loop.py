@@ -10,6 +10,7 @@ from collections.abc import Iterator, KeysView, Mapping
 
 from holdfast.kernel import conflicts
 from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.kernel.text import quote
 from holdfast.loop.rules import document as text_of
 from holdfast.loop.rules.changes import SET, conflicts_of, joined, joined_unseen, met, place_name
 from holdfast.loop.rules.changes import apply as changed
@@ -139,11 +140,11 @@ def corrupt(state: LoopState, path: str, reason: str) -> HoldfastError:
     if state["last"]:
         good = state["last"][:8]
         way = (
-            f"The last good version is record {good}: `holdfast restore {good}` writes it again and "
-            f"keeps a copy of the broken file. `holdfast show {good}` shows it."
+            f"The last good version is record {good}: `holdfast restore {quote(good)}` writes it again and "
+            f"keeps a copy of the broken file. `holdfast show {quote(good)}` shows it."
         )
     else:
-        way = f"No version of it is in the journal; git may have one: git log -- {path}"
+        way = f"No version of it is in the journal; git may have one: git log -- {quote(path)}"
     return HoldfastError(
         f"{path} is corrupt and was left as it is: {reason}.", hint=way, kind="corrupt_metadata"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from holdfast.kernel.text import quote
 from holdfast.loop.rules.checkpoint import (
     checkpoint_of,
     counted,
@@ -122,7 +123,7 @@ def escalation_context(state: LoopState, step: str) -> list[str]:
 
 def escalation_options(state: LoopState, step: str) -> list[str]:
     """What a person can do now, as commands."""
-    track = f"--track {state['track']}"
+    track = f"--track {quote(state['track'])}"
     if step == COMPLETE:
         return [f"holdfast loop show {track}"]
     limit = loop_of(state).get("max_fix_cycles", 0)

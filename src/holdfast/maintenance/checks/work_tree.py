@@ -17,7 +17,7 @@ from holdfast.kernel.git_index import tracked_below
 from holdfast.kernel.plain_file import is_nested_deeper, read_plain
 from holdfast.kernel.rename import is_supported
 from holdfast.kernel.state import load
-from holdfast.kernel.text import plural
+from holdfast.kernel.text import plural, quote
 from holdfast.kernel.tree_file import TreeFile, place_new
 from holdfast.kernel.views import quarantine
 from holdfast.kernel.views.asides import list_strange_asides
@@ -188,7 +188,7 @@ def check_conflicts(workspace: Workspace) -> Check:
         "conflicts",
         "; ".join(conflicts.describe(one, 200) for one in found[:5]),
         why="Both changed one value since the editor read the file. The file shows the newer one.",
-        fix=f"Choose: holdfast conflicts {found[0]['id'][:8]} --take edited, or --take kept",
+        fix=f"Choose: holdfast conflicts {quote(found[0]['id'][:8])} --take edited, or --take kept",
     )
 
 

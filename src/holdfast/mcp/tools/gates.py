@@ -19,6 +19,7 @@ from holdfast.gates.rules.content import DECISION, hint_for, inert, render
 from holdfast.gates.rules.gate import is_blocking, is_open, withdrawn_of
 from holdfast.gates.wait import list_gates, wait
 from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.kernel.text import quote, quoted
 from holdfast.mcp.call import ToolAnswer, ToolCall, folder_of, require
 
 if TYPE_CHECKING:
@@ -210,7 +211,7 @@ def _take_answer(call: ToolCall, id: str, said: ElicitationResult[BaseModel]) ->
 def _waiting(state: GateState) -> list[str]:
     """How a person can answer, and whether the agent may go on."""
     id = state["id"]
-    how = f"A person answers in a terminal of their own: holdfast gate answer {id}"
+    how = f"A person answers in a terminal of their own: holdfast gate answer {quote(id)}"
     if is_blocking(state):
         return [f"Tell your user that it waits. {how}"]
     return [f"It is collected for the end of the phase; go on with other work. {how}"]
@@ -220,7 +221,7 @@ def _list_open(call: ToolCall) -> ToolAnswer:
     call.refuse_stopped()
     found = list_gates(_context(call))
     lines = [
-        f"{state['id']}: {inert(lookup.title_of(state))} "
+        f"{state['id']}: {quoted(lookup.title_of(state))} "
         f"({'waits for a person' if is_blocking(state) else 'collected'})"
         for state in found
     ]

@@ -12,6 +12,7 @@ from holdfast.budgets.check import Budget
 from holdfast.budgets.operations import AddRequest, CheckRequest, add, check
 from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules.thresholds import ALL_TYPES, STOP, number_at
+from holdfast.kernel.text import quote
 from holdfast.mcp.call import ToolAnswer, ToolCall
 
 if TYPE_CHECKING:
@@ -52,7 +53,9 @@ def guard(
     values: Any = {name: value for name, value in given.items() if value is not None}
     report = check(budget, CheckRequest(values=values, session=session or ""))
     next = [
-        f"holdfast guard ack {one['type']}" for one in report["handled"] if one["how"] == "waiting"
+        f"holdfast guard ack {quote(one['type'])}"
+        for one in report["handled"]
+        if one["how"] == "waiting"
     ]
     return ToolAnswer(_lines(report), {**report}, next=next if report["verdict"] == "wait" else ())
 

@@ -4,8 +4,9 @@ of its gates."""
 from __future__ import annotations
 
 import re
-import shlex
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict
+
+from holdfast.kernel.text import quote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -243,6 +244,6 @@ def fill(text: str, answers: Mapping[str, str], *, quoted: bool) -> str:
         found = answers.get(match[1])
         if found is None:
             return match[0]
-        return shlex.quote(found) if quoted else found
+        return quote(found) if quoted else found
 
     return REFERENCE.sub(answer, text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage
+from holdfast.kernel.text import quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ def path_of(id: str, name: str) -> str:
 
 
 def unknown(id: str) -> NotFound:
-    return NotFound(f"There is no RFC {id} here.", hint=f"Begin it: holdfast rfc init {id}")
+    return NotFound(f"There is no RFC {id} here.", hint=f"Begin it: holdfast rfc init {quote(id)}")
 
 
 # Groups

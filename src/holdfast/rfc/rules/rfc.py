@@ -8,6 +8,7 @@ from __future__ import annotations
 from holdfast.kernel import clock, conflicts
 from holdfast.kernel.errors import Conflict, HoldfastError, Usage
 from holdfast.kernel.rules import Decision, Unparsable
+from holdfast.kernel.text import quote
 from holdfast.rfc.rules import budget, document, state_file
 from holdfast.rfc.rules.model import (
     CHECKPOINT_FILE,
@@ -304,7 +305,7 @@ def closed(state: RfcState) -> Conflict:
     """The error for an RFC that a person closed."""
     return Conflict(
         f"{state['id']} was closed at {state.get('closed')}.",
-        hint=f"Open it again: holdfast rfc close {state['id']} --reopen",
+        hint=f"Open it again: holdfast rfc close {quote(state['id'])} --reopen",
         kind="rfc_closed",
     )
 
@@ -316,7 +317,7 @@ def _begin(state: RfcState, command: Any, now: int) -> Decision:
             return Decision()
         raise HoldfastError(
             f"The RFC {state['id']} exists already.",
-            hint=f"holdfast rfc show {state['id']}",
+            hint=f"holdfast rfc show {quote(state['id'])}",
             kind="exists",
         )
     strictness = str(command.get("strictness", "standard")).lower()
@@ -410,7 +411,7 @@ def _repeat(state: RfcState, name: str, answers: Any, now: int) -> list[tuple[st
         return []
     raise HoldfastError(
         f"{name} was made already, and {heading_of(key)} is written: these answers were not taken.",
-        hint=f"To replace what it says: holdfast rfc write {word_of(key)} {state['id']}",
+        hint=f"To replace what it says: holdfast rfc write {word_of(key)} {quote(state['id'])}",
         kind="made_already",
     )
 

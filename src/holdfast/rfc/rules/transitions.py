@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.kernel.text import quote
 from holdfast.rfc.rules.model import (
     DESIGN,
     DISCOVER,
@@ -114,13 +115,13 @@ def _check_round(state: RfcState, number: int) -> None:
     if most == 0:
         raise HoldfastError(
             f"{word} has no Gate-B: after Gate-A comes the review.",
-            hint=f"When the review rejects it: holdfast rfc transition review-reject {id}",
+            hint=f"When the review rejects it: holdfast rfc transition review-reject {quote(id)}",
             kind="no_gate_b",
         )
     if number < 1:
         raise HoldfastError(
             "Gate-B has not failed yet: there is no round to write about.",
-            hint=f"When it fails: holdfast rfc transition gate-b-fail {id}",
+            hint=f"When it fails: holdfast rfc transition gate-b-fail {quote(id)}",
             kind="no_round",
         )
     if number > most:
@@ -237,8 +238,8 @@ def _check_source(state: RfcState, name: str, transition: Transition) -> None:
     if owed:
         raise HoldfastError(
             f"{heading_of(owed)} is not written yet: a checkpoint is always written.",
-            hint=f"`holdfast rfc prompt {word_of(owed)} {state['id']}` asks the questions, and "
-            f"`holdfast rfc write {word_of(owed)} {state['id']}` takes the answers.",
+            hint=f"`holdfast rfc prompt {word_of(owed)} {quote(state['id'])}` asks the questions, and "
+            f"`holdfast rfc write {word_of(owed)} {quote(state['id'])}` takes the answers.",
             kind="owed",
         )
     if phase not in transition.sources:

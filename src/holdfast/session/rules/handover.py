@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from holdfast.kernel import clock
 from holdfast.kernel.patterns import compile_later
-from holdfast.kernel.text import quoted
+from holdfast.kernel.text import defuse, quoted
 from holdfast.session.rules.model import UNKNOWN_ISSUE
 from holdfast.session.rules.progress import one_line
 from holdfast.session.rules.prompt import (
@@ -293,7 +293,7 @@ def quoted_step(seen: Any) -> str:
 
 
 def _as_data(text: str) -> str:
-    return f"{quoted(text.rstrip('.'), LONGEST_ACTION)} (quoted as data)" if text else ""
+    return f"{quoted(defuse(text.rstrip('.')), LONGEST_ACTION)} (quoted as data)" if text else ""
 
 
 def announced_step(seen: Any) -> str:

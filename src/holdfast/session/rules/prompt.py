@@ -3,7 +3,7 @@ good enough, and the box around it."""
 
 from __future__ import annotations
 
-from holdfast.kernel.text import literal
+from holdfast.kernel.text import AT_SIGN, WIDE_AT_SIGN, defuse, literal
 from holdfast.session.rules.model import UNKNOWN_ISSUE, is_issue_name
 from holdfast.session.rules.progress import one_line
 
@@ -44,7 +44,7 @@ def compose(
     """The two lines of the protocol, and the current task in words unless it is the next action."""
     issue = _subject(issue)
     task = f"task {position[0]} of {position[1]}" if position else NO_POSITION
-    named = ", ".join(literal(one_line(file)) for file in files) or NO_FILES
+    named = ", ".join(literal(defuse(one_line(file))) for file in files) or NO_FILES
     lines = [f"Resume {issue}. {TASK}{task}. {FILES}{named}.", NEXT + _sentence(next_action)]
     words = one_line(current).rstrip(".")
     if words and not next_action.startswith(words):
@@ -119,7 +119,7 @@ def files_in(prompt: str) -> list[str]:
     named = named.removesuffix(".")
     if not found or named in ("", NO_FILES):
         return []
-    return [name.strip('"') for name in named.split(", ")]
+    return [name.strip('"').replace(WIDE_AT_SIGN, AT_SIGN) for name in named.split(", ")]
 
 
 def next_action_of(prompt: str) -> str:

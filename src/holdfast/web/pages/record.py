@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.journal.interface import find_record
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage
+from holdfast.kernel.text import quote
 from holdfast.kernel.workspace import worktrees
 from holdfast.maintenance.history import change_of
 from holdfast.maintenance.record_text import LONGEST_WAY, describe_all
@@ -49,7 +50,7 @@ def gather(page: PageContext) -> dict[str, Any]:
         "before": _beside(journal, record, record["version"] - 1),
         "after": _beside(journal, record, record["version"] + 1),
         "work_tree": _work_tree(workspace, record),
-        "next": f"holdfast show {record['id'][:12]}",
+        "next": f"holdfast show {quote(record['id'][:12])}",
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from holdfast.kernel.text import quote
 from holdfast.kernel.views.files import Unreadable, text_of
 from holdfast.rfc.reader import Reader
 from holdfast.rfc.rules.model import ATTENTION, MOST_LINES, PHASES, RFC_FILE, heading_of, stream_of
@@ -49,7 +50,9 @@ def gather(page: PageContext) -> dict[str, Any]:
         "owes": row["owed"],
         "restart": row["restart"],
         "problems": [*found["problems"], *found["unreadable"]],
-        "next": f"holdfast rfc bootstrap {id}" if text else f"holdfast rfc prompt discover {id}",
+        "next": f"holdfast rfc bootstrap {quote(id)}"
+        if text
+        else f"holdfast rfc prompt discover {quote(id)}",
         "timeline": show_records(place, stream_of(id), page.number("before")),
     }
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from holdfast.kernel.errors import NotFound
+from holdfast.kernel.text import quote
 from holdfast.plans import runs
 from holdfast.plans.rules import run as rules
 from holdfast.plans.rules.drawing import graph, states_of, svg
@@ -88,7 +89,10 @@ def _alerts(workspace: Workspace, state: RunState) -> list[dict[str, str]]:
         return []
     names = ("type", "name", "value", "threshold")
     return [
-        {**{name: alert[name] for name in names}, "next": f"holdfast guard ack {alert['type']}"}
+        {
+            **{name: alert[name] for name in names},
+            "next": f"holdfast guard ack {quote(alert['type'])}",
+        }
         for alert in list_alerts(workspace)
     ]
 

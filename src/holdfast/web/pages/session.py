@@ -9,6 +9,7 @@ from holdfast.clients.table import title_of
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.state import load
+from holdfast.kernel.text import quote
 from holdfast.session import resume, sessions
 from holdfast.session.rules import session as rules
 from holdfast.session.rules.model import UNKNOWN_ISSUE
@@ -90,7 +91,7 @@ def _shared(page: PageContext, state: SessionState, view: SessionView | None) ->
         "spent": page.meter.figures(page.place.root, session=session)._asdict(),
         "course": figures.draw_course(view.moments, view.messages) if view else None,
         "unread": view.problem if view else "",
-        "next": f"holdfast resume --session {session[:8]}",
+        "next": f"holdfast resume --session {quote(session[:8])}",
     }
 
 

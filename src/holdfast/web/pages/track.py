@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.text import quote
 from holdfast.loop import track as places
 from holdfast.loop.rules.checkpoint import (
     active_blockers,
@@ -74,7 +75,7 @@ def gather(page: PageContext) -> dict[str, Any]:
         "attempts": attempts,
         "log": _log(track, attempts),
         "work": figures.draw_bars([_work(state, each) for each in checkpoints_of(state)], page.now),
-        "next": "" if step == COMPLETE else f"holdfast loop resume --track {state['track']}",
+        "next": "" if step == COMPLETE else f"holdfast loop resume --track {quote(state['track'])}",
         "timeline": show_records(place, track.place.stream, page.number("before")),
     }  # fmt: skip
 
