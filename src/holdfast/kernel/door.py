@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.redact import Redactor
-from holdfast.kernel.text import harmless, visible
+from holdfast.kernel.text import UNKNOWN, harmless, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,9 +55,9 @@ class Door:
 
     def _text(self, text: str) -> str:
         shown = harmless(text)
-        if shown != text:
-            # No rule knows a secret with unseen letters in it.
-            bare = visible(text, "")
+        if shown != text or UNKNOWN in text:
+            # No rule knows a secret with unseen letters in it, nor with the mark in their place.
+            bare = visible(text, "").replace(UNKNOWN, "")
             clean = self._redactor.text(bare)
             if clean != bare:
                 return harmless(clean)

@@ -147,6 +147,11 @@ def command(*words: str) -> str:
     return " ".join(["holdfast", *map(quote, words)])
 
 
+def code(command: str) -> str:
+    """A command inside a sentence: between backticks, of which it holds none so long."""
+    return f"`{command}`" if "`" not in command else f"`` {command} ``"
+
+
 # What a client would read a file for, anywhere in a prompt, and a letter that looks like it.
 AT_SIGN, WIDE_AT_SIGN = "@", "\N{FULLWIDTH COMMERCIAL AT}"
 

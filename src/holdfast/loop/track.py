@@ -16,6 +16,7 @@ from holdfast.kernel.errors import HoldfastError, NotAllowed, NotFound, Usage, f
 from holdfast.kernel.rules import Decision
 from holdfast.kernel.state import at_version, load
 from holdfast.kernel.tree_file import TreeFile
+from holdfast.kernel.text import quote
 from holdfast.kernel.views import quarantine
 from holdfast.kernel.views.files import Unreadable, file_at, identity_of, read_file
 from holdfast.kernel.views.files import text_of as text_in
@@ -132,7 +133,9 @@ def missing(workspace: Workspace, place: TrackFolder) -> NotFound:
     known = listing(workspace)
     close = difflib.get_close_matches(place.track, known, n=1)
     hint = (
-        f"Did you mean {close[0]}?" if close else f"holdfast loop start PLAN --track {place.track}"
+        f"Did you mean {close[0]}?"
+        if close
+        else f"holdfast loop start PLAN --track {quote(place.track)}"
     )
     return NotFound(f"There is no track {place.track}: no {place.folder}.", hint=hint)
 

@@ -96,8 +96,10 @@ def read(folder: str | None, look: Callable[[ToolCall], str]) -> str:
             return call.door().text(look(call)).encode("utf-8", "replace").decode()
         except Exception as error:
             known = as_error(error)
-            message = call.door().text(error_text(known))
-            raise MCPError(code=INVALID_PARAMS, message=message, data=known.data()) from None
+            door = call.door()
+            data = door.value(known.data(), canonical_json.dumps(known.data()))
+            message = door.text(error_text(known))
+            raise MCPError(code=INVALID_PARAMS, message=message, data=data) from None
 
 
 def read_json(folder: str | None, look: Callable[[ToolCall], Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypedDict
 
 from holdfast.kernel import clock
+from holdfast.kernel.door import Door
 from holdfast.kernel.errors import HoldfastError, NotAllowed, from_os_error
 from holdfast.kernel.text import quote
 from holdfast.kernel.views.files import Unreadable, file_at
@@ -112,7 +113,7 @@ def _make_files(context: RfcContext, id: str, title: str, strictness: str) -> li
         version=state_file.TEMPLATE_VERSION,
         strictness=strictness,
         date=clock.stamp(context.now)[:10].replace("-", ""),
-        title=" ".join((title or id).split()),
+        title=" ".join(Door(context.workspace, opens=True).text(title or id).split()),
     )
     kept = []
     try:

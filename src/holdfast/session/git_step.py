@@ -112,7 +112,7 @@ def _commit(
     outcome = done["outcome"]
     if outcome in ("committed", "already"):
         commit = (done["commit"] or "")[:12]
-        said = f"Git snapshot {commit} is a commit: git show {commit}"
+        said = f"Git snapshot {commit} is a commit: git show {quote(commit)}"
         step = report.done(report.SNAPSHOT, said)
     elif outcome == "clean":
         step = report.skipped(report.SNAPSHOT, CLEAN)

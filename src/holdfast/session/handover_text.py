@@ -7,7 +7,7 @@ import os
 from holdfast.clients.table import title_of
 from holdfast.kernel import clock
 from holdfast.kernel.plain_file import read_plain
-from holdfast.kernel.text import quote
+from holdfast.kernel.text import code, command
 from holdfast.session.rules.handover import (
     calls_since_stated,
     edits_since_stated,
@@ -37,8 +37,7 @@ MOST_COMPLETED, MOST_SINCE = 8, 4
 LARGEST_FILE = 400_000
 SHORTEST_TERM = 5
 LACKING = (
-    "`holdfast edits {}` shows the edits of that session that the work tree lacks; with --apply it brings "
-    "them back."
+    "{} shows the edits of that session that the work tree lacks; with --apply it brings them back."
 )
 STILL_AT_WORK = "That session is at work at this moment. Do not continue its work beside it without being asked."
 
@@ -98,8 +97,12 @@ def verdict_lines(
     elif verdict == "DRIFTED":
         lines.append("Look at what changed before you continue.")
         if lacks_edits:
-            lines.append(LACKING.format(f"--session {quote((seen_in or state['session'])[:12])}"))
+            lines.append(_lacking("--session", (seen_in or state["session"])[:12]))
     return lines
+
+
+def _lacking(option: str, value: str) -> str:
+    return LACKING.format(code(command("edits", option, value)))
 
 
 def transcript_lines(
@@ -112,7 +115,7 @@ def transcript_lines(
         f"Holdfast: session {found['session'][:12]} of {client}"
         + (f", last written {age}." if age else "."),
         *([STILL_AT_WORK] if at_work else []),
-        *([LACKING.format(f"--transcript {quote(found['path'])}")] if lacks_edits else []),
+        *([_lacking("--transcript", found["path"])] if lacks_edits else []),
     ]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from holdfast.kernel import clock
 from holdfast.kernel.patterns import compile_later
-from holdfast.kernel.text import harmless, quote
+from holdfast.kernel.text import code, harmless, quote
 from holdfast.session.rules.handover import (
     ANNOUNCED,
     FIRST_OPEN,
@@ -123,7 +123,9 @@ def render(parts: Parts, budget: int) -> str:
     if not known:
         return ""
     first = [] if budget < SMALLEST_WITH_COMMANDS else parts.get("first") or []
-    commands = [f"Before you go on, run `{one_line(one)}`." for one in first[:MOST_COMMANDS_FIRST]]
+    commands = [
+        f"Before you go on, run {code(one_line(one))}." for one in first[:MOST_COMMANDS_FIRST]
+    ]
     top = [*verdict, *commands, _introduction(seen, short=budget < TIGHT)]
     room = max(budget, SMALLEST_BUDGET) - sum(len(line) + 1 for line in top)
     room -= len("````data\n\n````\n") + ROOM_FOR_CLOSING

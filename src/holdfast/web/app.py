@@ -24,6 +24,7 @@ from starlette.staticfiles import StaticFiles
 from holdfast.gates import lookup, pictures
 from holdfast.gates import person as people
 from holdfast.kernel import clock
+from holdfast.kernel.door import Door
 from holdfast.kernel.errors import Conflict, HoldfastError, NotAllowed, NotFound, StoreAway, Usage
 from holdfast.web.access import (
     LARGEST_FORM,
@@ -312,15 +313,16 @@ class PageServer:
     def _problem(
         self, request: Request, error: HoldfastError, status: int, headers: dict[str, str]
     ) -> Response:
+        told = Door().value(error.data(), json.dumps(error.data()))
         if request.url.path.endswith((".json", ".events")):
-            body = {"schema": SCHEMA, "ok": False, "error": error.data()}
+            body = {"schema": SCHEMA, "ok": False, "error": told}
             return in_json(body, status, headers)
         signed_in = request.state.refused is None and request.state.person is not None
         is_gates = request.method == "POST" and "/gates/" in request.url.path and status != 404
         html = self.renderer.page(
             "problem.html",
             status=status,
-            error={**error.data(), **AT_A_PAGE.get(error.kind, {})},
+            error={**told, **AT_A_PAGE.get(error.kind, {})},
             home=HOME if signed_in else "",
             back=request.url.path if signed_in and is_gates else "",
             note=getattr(request.state, "note", ""),

@@ -112,7 +112,8 @@ class PageCache:
 
     def _show_away(self, asked: PageRequest, error: HoldfastError) -> tuple[str, str]:
         place = dict(asked.words).get("workspace", "")
-        return self.renderer.parts("away.html", error=error.data(), place=place)
+        told = self._pass_door(dict(error.data()), "")
+        return self.renderer.parts("away.html", error=told, place=place)
 
     def _pass_door(self, data: dict[str, Any], place: str) -> dict[str, Any]:
         """The data as a page and its JSON may show them."""

@@ -16,7 +16,7 @@ from holdfast.cli.parser import (
     together,
     verb,
 )
-from holdfast.cli.terminal import safe, style
+from holdfast.cli.terminal import echo, safe, style
 from holdfast.cli.verbs.agent_beat import context_for, reply
 from holdfast.fleet.agents import resume, start
 from holdfast.fleet.messages import inbox, send
@@ -66,7 +66,7 @@ def fleet_command(
             can_ask = asks and refusal.kind in ("not_known_dead", "much_work")
             if not can_ask or call.as_json or not sys.stdin.isatty():
                 raise
-            click.echo(refusal.message, err=True)
+            echo(refusal.message, error=True)
             if not click.confirm("Do it all the same?", err=True):
                 raise
         return reply(operation(context, {**request, "yes": True}))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 
 import click
 
 from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
-from holdfast.cli.terminal import safe, table
+from holdfast.cli.terminal import echo, safe, table
 from holdfast.clients.table import NAMES
 from holdfast.kernel.errors import NotFound
 from holdfast.kernel.text import plural
@@ -58,7 +57,7 @@ def command(call: Call, transcripts: str, budget: int, client: str | None) -> Re
 
 
 def _show_progress(line: str) -> None:
-    sys.stderr.write(f"{safe(line)}\n")
+    echo(safe(line), error=True)
 
 
 def _lines(comparisons: list[Comparison], budget: int) -> list[str]:

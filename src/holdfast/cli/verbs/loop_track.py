@@ -22,6 +22,7 @@ from holdfast.cli.terminal import (
     echo,
     one_line,
     safe,
+    shown,
     style,
     table,
     terminal_size,
@@ -402,7 +403,7 @@ class LoopWatch(RunWatch):
         head = "  ".join(parts)
         room = width - len(unstyle(head)) - 2
         said = style(one_line(event["text"], room), dim=True) if room > 8 and event["text"] else ""
-        sys.stderr.write(f"{_CLEAR}{head}  {said}".rstrip())
+        sys.stderr.write(_CLEAR + shown(f"{head}  {said}".rstrip(), sys.stderr))
         sys.stderr.flush()
         self._shown = True
 

@@ -10,7 +10,7 @@ import click
 
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
-from holdfast.cli.terminal import ProgressLine, one_line, safe, style
+from holdfast.cli.terminal import ProgressLine, echo, one_line, safe, style
 from holdfast.cli.verbs.overview import describe_age
 from holdfast.clients.table import NAMES, title_of, titles
 from holdfast.kernel import clock
@@ -230,7 +230,7 @@ def _wait(
         raise NotFound("Usage limits are known in a project only.", hint="holdfast init")
 
     def tell(line: str) -> None:
-        click.echo(line, err=True)
+        echo(line, error=True)
 
     request = ResetRequest(client=client, session=session, hours=hours)
     limited = wait_for_reset(workspace, request, tell, now=call.now)
