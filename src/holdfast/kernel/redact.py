@@ -166,13 +166,13 @@ OWN_RULES: tuple[Rule, ...] = (
     (
         "url-password",
         ("://", "%3a%2f%2f"),
-        r"(?P<keep>://[^\s/:@\"'<>]{0,128}:)(?!\[redacted:|\$|<|\{)(?P<value>[^\s/\"'<>]{1,300})(?=@)",
+        r"(?P<keep>://[^\s/:@\"'<>\[]{0,128}:)(?!\[redacted:|\$|<|\{)(?P<value>[^\s/\"'<>]{1,300})(?=@)",
     ),
     # Of a password that holds a slash or a quotation mark, up to the last `@` of the word.
     (
         "url-password",
         ("://", "%3a%2f%2f"),
-        r"(?P<keep>://[^\s/:@\"'<>]{0,128}:)(?![0-9]{1,5}(?:[/?#\"'\s]|\Z)|\[redacted:|\$|<|\{)"
+        r"(?P<keep>://[^\s/:@\"'<>\[]{0,128}:)(?![0-9]{1,5}(?:[/?#\"'\s]|\Z)|\[redacted:|\$|<|\{)"
         r"(?P<value>[^\s@\[\]{}()<>,]{1,100})(?=@[A-Za-z0-9.-]{1,200}(?:[:/?\s\"']|\Z))",
     ),
     (
@@ -184,7 +184,7 @@ OWN_RULES: tuple[Rule, ...] = (
         "authorization",
         ("authorization", "bearer ", "bearer%20", "basic "),
         r"(?P<keep>(?i:authorization)" + _QUOTE + r"\s{0,3}[:=,]\s{0,3}" + _QUOTE + r"(?:[A-Za-z][A-Za-z0-9-]{2,20}\s{1,3})?"
-        r"|(?i:bearer|basic)\s{1,3})" + _FREE + r"(?P<value>[A-Za-z0-9_.~+/=:-]{8,8000})",
+        r"|(?i:bearer|basic)\s{1,3})" + _FREE + r"(?P<value>[A-Za-z0-9_.~+/=:-]{8,8000}+)(?!\s{1,3}\[redacted:)",
     ),
     (
         "signature",
@@ -242,13 +242,13 @@ OWN_RULES: tuple[Rule, ...] = (
     (
         "spaced-secret",
         (
-            *("password ", "passwd ", "passphrase ", "password\t", "password("),
+            *("password ", "passwd ", "passphrase ", "password\t", "password(", "password',", 'password",'),
             *("_token ", "_secret ", "_key ", "requirepass ", "identified by", "-passin", "-passout"),
             "-securestring",
         ),
         r"(?P<keep>(?i:password|passwd|passphrase|secret|token|(?:api|access|secret|private)_?key|requirepass|identified(?:\s{1,3}with\s{1,3}\S{1,40})?\s{1,3}by|_key"
         r"|-pass(?:in|out)|-securestring(?:\s{1,3}-(?:string|asplaintext|force)){0,3})"
-        r"(?:\s{1,3}(?:is|was|as|to|for\s{1,3}[^\s]{1,40}\s{1,3}is)\b:?)?[\s(]{1,4}(?:pass:)?(?P<quote>[\"'`]{0,1}))"
+        r"(?:\s{1,3}(?:is|was|as|to|for\s{1,3}[^\s]{1,40}\s{1,3}is)\b:?)?(?:[\"'],)?[\s(]{1,4}(?:pass:)?(?P<quote>[\"'`]{0,1}))"
         + _FREE + r"(?P<value>[^\s\"'`<>|]{4,500})",
     ),
     (
@@ -329,11 +329,12 @@ _GATES: dict[str, tuple[str, ...]] = {
     "*": (":*:",),
     ">": ("password>", "passwd>", "passphrase>", "token>", "secret>", "key>", "pwd>"),
     "|": ("echo ", "printf "),
-    "passw": ("password ", "password\t", "password(", "passwd ", "login", "machine "),
+    "passw": ("password ", "password\t", "password(", "password',", 'password",', "passwd ", "login", "machine "),
     "passp": ("passphrase ", "passphrase"),
     "requirepass": ("requirepass ",),
     "identified": ("identified by",),
 }
+_PERCENT = {"%3a%2f%2f": "://", "bearer%20": "bearer "}
 _NAMED: dict[str, tuple[str, ...]] = {
     **{name: (name,) for name in ("secret", "token", "pwd", "credential", "mnemonic")},
     "pass": ("passw", "passphrase", "passcode"),
@@ -606,11 +607,15 @@ def _names_secret(name: str) -> bool:
 
 def _literals_in(text: str) -> set[str]:
     """Every literal of the rules that occurs in a text, or in the JSON spelling of one."""
+    if "\\" in text and ("\\\n" in text or "\\\\\\n" in text):  # a line that goes on, also as JSON spells it
+        text = text.replace("\\\\\\n", "").replace("\\\n", "")
     lowered = text.lower()
     found: set[str] = set()
     for gate, literals in _GATES.items():
         if gate in lowered:
             found.update([literal for literal in literals if literal in lowered])
+            if gate == "%":
+                found.update([_PERCENT[literal] for literal in _PERCENT if literal in found])
     signs = lowered.replace("=", ":") if "=" in lowered else lowered
     if "%" in lowered and "%3" in lowered:
         signs = signs.replace("%3d", ":").replace("%3a", ":")
@@ -1054,7 +1059,7 @@ def _judge_short_option(match: re.Match[str], text: str, value: str) -> bool:
     line = text[max(0, match.start() - LONGEST_COMMAND) : match.start()].lower()
     line = line.replace("\\\r\n", " ").replace("\\\n", " ").rpartition("\n")[2]
     line = line[max(line.rfind("|"), line.rfind(";"), line.rfind("&&")) + 1 :]
-    option, is_apart = match["name"], bool(match["after"])
+    option, is_apart, line = match["name"], bool(match["after"]), f"{line} "
     if not _is_free(value) or value.isdigit():
         return False
     if option in "uUa" and any(one in line for one in ("curl", "wget", "http")):
