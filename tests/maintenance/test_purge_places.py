@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 import apsw
 import pytest
 
+from holdfast.git import snapshot
 from holdfast.kernel import clock, failures, inbox
 from holdfast.kernel.workspace import discover
 from holdfast.maintenance import purge as operation
@@ -51,6 +53,12 @@ def holders(*roots: Path) -> list[str]:
         if SECRET in str(file.relative_to(root))
         or (file.is_file() and not file.is_symlink() and wanted in file.read_bytes())
     ]
+
+
+def objects_in(repository: Path) -> bytes:
+    """Every object of git, whether something reaches it or not."""
+    words = ["git", "-C", str(repository), "cat-file", "--batch-all-objects", "--batch"]
+    return subprocess.run(words, capture_output=True, check=True).stdout
 
 
 def note(holdfast: Holdfast, git: Git) -> None:
@@ -153,6 +161,32 @@ def hook_failure(holdfast: Holdfast, git: Git) -> None:
     failures.note(discover(), "stop", f"could not read {SECRET}", clock.now())
 
 
+def hook_failure_that_was_cut(holdfast: Holdfast, git: Git) -> None:
+    holdfast("note", "harmless")
+    path = "x" * (failures.LONGEST_REASON - len(SECRET) + 5)
+    failures.note(discover(), "stop", f"{path}{SECRET}", clock.now())
+    (file,) = Path().rglob(failures.NAME)
+    assert SECRET[:-5] in file.read_text()
+
+
+def title_of_an_rfc(holdfast: Holdfast, git: Git) -> None:
+    holdfast("rfc", "init", "cache", "--title", f"Cache {SECRET}")
+    assert holders(Path(".ohrfc"))
+
+
+def snapshot_with_the_name_of_a_file(holdfast: Holdfast, git: Git) -> None:
+    holdfast("note", "harmless")
+    Path(SECRET).write_text("harmless\n")
+    holdfast("snapshot", "create")
+    Path(SECRET).unlink()
+
+
+def snapshot_of_a_session(holdfast: Holdfast, git: Git) -> None:
+    holdfast("note", "harmless")
+    Path("untracked").write_text("harmless\n")
+    snapshot.create(".", session=f"s {SECRET}")
+
+
 def killed_write(holdfast: Holdfast, git: Git) -> None:
     holdfast("note", "harmless")
     die_at("before placing", "note", f"the word is {SECRET}")
@@ -220,7 +254,8 @@ PLACES: list[Place] = [
     *(stop_reason, gate_question, answered_gate, message, archived_message, feature_name),
     *(agent_backup, actor, waiting_inbox_file, refused_inbox_file, hook_failure, killed_write),
     *(refused_write, waiting_effect, copy_of_a_restore, snapshot_of_the_work_tree, session_file),
-    *(two_lines, list_of_lost_records),
+    *(two_lines, list_of_lost_records, hook_failure_that_was_cut),
+    *(title_of_an_rfc, snapshot_with_the_name_of_a_file, snapshot_of_a_session),
 ]
 
 
@@ -244,11 +279,9 @@ def test_a_purged_text_is_gone_from(
         answered = purge(holdfast, monkeypatch, "--json")
         assert answered.code == 0, answered.out + answered.err
         done = answered.data
-    if done["snapshots"]:
-        git("reflog", "expire", "--expire=now", "--all")
-        git("gc", "-q", "--prune=now")
     assert done["left"] == []
     assert holders(repository, tmp_path / "state", tmp_path / "home") == []
+    assert SECRET.encode() not in objects_in(repository), "git still has it"
     assert holdfast("verify").code == 0
     again = purge(holdfast, monkeypatch, "--json").data
     assert not any(again[name] for name in ("records", "streams", "files", "snapshots", "left"))
@@ -324,17 +357,83 @@ def test_a_file_of_the_user_beside_a_view_is_named(
     holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     holdfast("rfc", "init", "cache", "--title", f"Cache {SECRET}")
+    with Path(".ohrfc/cache/rfc.md").open("a") as file:
+        file.write(f"\nThe author's own words: {SECRET}\n")
     answered = purge(holdfast, monkeypatch)
     assert answered.code == 0
     assert ".ohrfc/cache/rfc.md: it is a file of yours" in answered.out
     assert holders(Path()) == [".ohrfc/cache/rfc.md"]
+    left = Path(".ohrfc/cache/rfc.md").read_text()
+    assert "Cache [purged]" in left
+    assert f"own words: {SECRET}" in left
+
+
+def test_the_beginning_of_a_cut_text_goes_with_the_failure_that_quotes_it(
+    holdfast: Holdfast, git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hook_failure_that_was_cut(holdfast, git)
+    failures.note(discover(), "stop", "the disk is full", clock.now())
+    purge(holdfast, monkeypatch)
+    (file,) = Path().rglob(failures.NAME)
+    assert SECRET[:8] not in file.read_text()
+    assert "the disk is full" in file.read_text()
+
+
+def test_a_title_is_redacted_before_it_is_written(holdfast: Holdfast) -> None:
+    holdfast("rfc", "init", "cache", "--title", f"Cache with password={SECRET}")
+    assert "password=[redacted:named-secret]" in Path(".ohrfc/cache/rfc.md").read_text()
+
+
+def test_what_the_users_own_commits_reach_stays_in_git(
+    holdfast: Holdfast, git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    holdfast("note", "harmless")
+    Path("settings").write_text(f"{SECRET}\n")
+    git("add", "settings")
+    git("commit", "-qm", "settings")
+    Path("staged").write_text(f"staged {SECRET}\n")
+    git("add", "staged")
+    holdfast("snapshot", "create")
+    answered = purge(holdfast, monkeypatch, "--json")
+    assert len(answered.data["snapshots"]) == 1
+    assert git("show", "HEAD:settings") == git("show", ":settings") == f"{SECRET}\n"
+    assert git("show", ":staged") == f"staged {SECRET}\n"
+    git("fsck", "--strict")
+    Path("another").write_text("harmless\n")
+    assert holdfast("snapshot", "create").code == 0, "snapshots go on"
+    git("fsck", "--strict")
+
+
+def test_an_object_that_nobody_reaches_is_named(
+    holdfast: Holdfast, git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    holdfast("note", "harmless")
+    Path("dropped").write_text(f"{SECRET}\n")
+    name = git("hash-object", "-w", "dropped").strip()
+    Path("dropped").unlink()
+    answered = purge(holdfast, monkeypatch)
+    assert f"git object {name}: an object of git that no commit or snapshot reaches" in answered.out
+    assert answered.code == 0
+    assert git("cat-file", "blob", name) == f"{SECRET}\n", "it belongs to the user"
+
+
+def test_a_purge_that_was_killed_between_snapshot_and_objects_goes_on(
+    holdfast: Holdfast, git: Git, repository: Path
+) -> None:
+    snapshot_of_the_work_tree(holdfast, git)
+    die_at("after snapshots are removed", "purge", "--matching", "--yes", typed=f"{SECRET}\n")
+    assert SECRET.encode() in objects_in(repository)
+    assert holdfast("doctor", "--fix").code == 0
+    assert SECRET.encode() not in objects_in(repository)
 
 
 def test_what_git_keeps_of_snapshots_is_named_without_a_destructive_command(
     holdfast: Holdfast, git: Git, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     snapshot_of_the_work_tree(holdfast, git)
+    git("gc", "-q")
     answered = purge(holdfast, monkeypatch)
+    assert "a packed object of a removed snapshot" in answered.out
     assert "unreachable objects" in answered.out
     assert '"Erase a secret" in docs/how-to/README.md' in answered.out
     assert "git gc" not in answered.out + answered.err

@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import time
 from typing import TYPE_CHECKING, TypedDict
 
 from holdfast.budgets.side_files import find_waypoints
@@ -21,15 +22,18 @@ from holdfast.fleet.backups import copies_holding
 from holdfast.gates import pictures
 from holdfast.git.repository import GitError, locate
 from holdfast.git.run import git, run
+from holdfast.git.shadow_index import LOCK, LOCK_SECONDS
 from holdfast.git.snapshot import REFS
+from holdfast.git.unreachable import find_objects, list_objects, remove_objects
 from holdfast.journal import upkeep
 from holdfast.journal.interface import ATTESTED, find_record
 from holdfast.journal.sqlite import SqliteJournal
-from holdfast.kernel import canonical_json, clock
+from holdfast.kernel import canonical_json, clock, failures
 from holdfast.kernel.commit import REPAIR, Order, commit, take_in
 from holdfast.kernel.crash import reached
 from holdfast.kernel.errors import Conflict, Usage
 from holdfast.kernel.plain_file import open_plain, read_plain, write_synced
+from holdfast.kernel.lock import WorkspaceLock
 from holdfast.kernel.rules import Decision
 from holdfast.kernel.state import PURGED, fold, load
 from holdfast.kernel.tree_file import TreeFile
@@ -41,6 +45,8 @@ from holdfast.loop import history as loop_history
 from holdfast.maintenance.backup import COMPLETE, UNFINISHED
 from holdfast.maintenance.history import read_journal, require_person
 from holdfast.maintenance.status import PURGE_FILE
+from holdfast.rfc.init import is_title
+from holdfast.rfc.rules.model import RFC_FILE
 from holdfast.session import observation
 from holdfast.session.mentions import names_in
 from holdfast.session.rules.session import stream_of
@@ -123,6 +129,7 @@ def _look(workspace: Workspace, *, id: str, text: str) -> Purged:
         *copies_holding(workspace, [head["stream"] for head in journal.heads("agent:")], text),
         *find_waypoints(workspace, streams, text),
         *(_files_with(workspace, text) if text else []),
+        *(_titles_with(workspace, text) if text else []),
     ]
     return {
         "records": [record["id"] for record in records],
@@ -147,10 +154,17 @@ def erase(
     decided, only a person can."""
     require_person(workspace, PURPOSE, found["streams"], now=now, person=person)
     finish(workspace, now=now)
-    intent = {"text": text, "records": found["records"], "actor": actor, "at": clock.stamp(now)}
+    objects = _objects_of(workspace, found["snapshots"])
+    intent = {
+        "text": text,
+        "records": found["records"],
+        "objects": objects,
+        "actor": actor,
+        "at": clock.stamp(now),
+    }
     path = os.path.join(workspace.home, PURGE_FILE)
     write_synced(path, json.dumps(intent).encode())
-    _carry_out(workspace, found, text=text, actor=actor, now=now)
+    _carry_out(workspace, found, text=text, objects=objects, actor=actor, now=now)
     reached("before a purge is settled")
     os.unlink(path)
     return found
@@ -168,7 +182,9 @@ def finish(workspace: Workspace, *, now: int) -> bool:
         found = _look(workspace, id=intent["records"][0], text="")
     # A program could have written the file of the intent.
     require_person(workspace, PURPOSE, found["streams"], now=now)
-    _carry_out(workspace, found, text=text, actor=intent["actor"], now=now)
+    # Refs that were removed already no longer name what they held.
+    objects = [*intent.get("objects", []), *_objects_of(workspace, found["snapshots"])]
+    _carry_out(workspace, found, text=text, objects=objects, actor=intent["actor"], now=now)
     os.unlink(os.path.join(workspace.home, PURGE_FILE))
     return True
 
@@ -183,8 +199,17 @@ def read_intent(workspace: Workspace) -> dict[str, Any] | None:
     return intent
 
 
-def _carry_out(workspace: Workspace, found: Purged, *, text: str, actor: str, now: int) -> None:
+def _carry_out(
+    workspace: Workspace,
+    found: Purged,
+    *,
+    text: str,
+    objects: Sequence[str],
+    actor: str,
+    now: int,
+) -> None:
     journal = workspace.journal
+    began = time.time()
     with workspace.lock():
         # The states first: once a body is gone, a state can no longer be made from it.
         states = {
@@ -228,12 +253,17 @@ def _carry_out(workspace: Workspace, found: Purged, *, text: str, actor: str, no
             _erase_files(workspace, _files_with(workspace, text), text)
         for ref in found["snapshots"]:
             git(workspace.root, "update-ref", "-d", ref)
+        reached("after snapshots are removed")
+        if objects:
+            _forget_indexes(workspace)
+            with contextlib.suppress(GitError):
+                remove_objects(locate(workspace.root), objects, before=began)
         # Rewrites the file, so that the freed pages hold nothing any more.
         journal.compact(always=True)
         if workspace.url and os.path.exists(workspace.journal_path):
             _clean_spool(workspace, text)
     if text:
-        found["left"] += _what_is_left(workspace, text)
+        found["left"] += _what_is_left(workspace, text, objects)
 
 
 # The journal
@@ -441,7 +471,61 @@ def _files_with(workspace: Workspace, text: str) -> list[str]:
         for path in _our_files(workspace)
         if any(form in os.fsencode(os.path.basename(path)) for form in wanted)
         or _holds(path, wanted)
+        or (os.path.basename(path) == failures.NAME and _clean_failures(path, text) is not None)
     ]
+
+
+def _titles_with(workspace: Workspace, text: str) -> list[str]:
+    """The RFCs whose title, which `rfc init` wrote, holds the text."""
+    wanted = _bytes_of(text)
+    return [
+        path
+        for path in _files_beside_views(workspace)
+        if os.path.basename(path) == RFC_FILE
+        and _holds(path, wanted)
+        and _clean_title(path, wanted) is not None
+    ]
+
+
+def _clean_title(path: str, wanted: list[bytes]) -> bytes | None:
+    """An RFC with the text taken out of its title, or nothing if the title does not hold it. The rest of
+    the file is its author's."""
+    lines = read_plain(path, LARGEST_READ).splitlines(keepends=True)
+    for number, line in enumerate(lines):
+        if is_title(line.decode(errors="replace")) and any(form in line for form in wanted):
+            for form in wanted:
+                lines[number] = lines[number].replace(form, MARK.encode())
+            return b"".join(lines)
+    return None
+
+
+def _clean_failures(path: str, text: str) -> bytes | None:
+    """The failures of hooks without those that speak of the text, or nothing if none does.
+
+    A failure quotes what it met, spelled and cut by others, so letters and digits alone are compared, and
+    the end of a long reason with the beginning of the text.
+    """
+    said = _letters(text)
+    try:
+        lines = read_plain(path, LARGEST_READ).splitlines(keepends=True)
+    except OSError:
+        return None
+    kept = []
+    for line in lines:
+        try:
+            reason = str(json.loads(line)["reason"])
+        except (ValueError, KeyError, TypeError):
+            reason = line.decode(errors="replace")
+        is_cut = len(reason) >= failures.LONGEST_REASON
+        letters = _letters(reason)
+        starts = [said[:length] for length in range(SHORTEST_TEXT, len(said))]
+        if said not in letters and not (is_cut and letters.endswith(tuple(starts))):
+            kept.append(line)
+    return b"".join(kept) if len(kept) < len(lines) else None
+
+
+def _letters(text: str) -> str:
+    return "".join(letter for letter in text if letter.isalnum()) or text
 
 
 def _our_files(workspace: Workspace) -> Iterator[str]:
@@ -503,6 +587,14 @@ def _erase_files(workspace: Workspace, paths: Sequence[str], text: str) -> None:
     for path in paths:
         if not os.path.lexists(path):
             continue
+        clean = None
+        if text and os.path.basename(path) == failures.NAME:
+            clean = _clean_failures(path, text)
+        elif text and os.path.basename(path) == RFC_FILE:
+            clean = _clean_title(path, wanted)
+        if clean is not None:
+            write_synced(path, clean, os.stat(path).st_mode & 0o777)
+            continue
         is_named = bool(text) and text in os.path.basename(path)
         if _is_copy(workspace, path) or is_named or not (text and _holds(path, wanted)):
             os.unlink(path)
@@ -522,10 +614,12 @@ def _is_copy(workspace: Workspace, path: str) -> bool:
     is_aside = os.path.basename(tool_folder) == TOOL_FOLDER and last in ("views", "inbox")
     is_aside = is_aside or MARK_ASIDE in name
     is_displaced = os.path.dirname(folder) == os.path.join(workspace.home, DISPLACED)
-    return is_aside or is_displaced or folder == workspace.quarantine
+    # An index of snapshots has a digest of its own, and is made again without it.
+    is_copy = is_aside or is_displaced or folder == workspace.quarantine
+    return is_copy or last.startswith("index-")
 
 
-def _what_is_left(workspace: Workspace, text: str) -> list[Left]:
+def _what_is_left(workspace: Workspace, text: str, objects: Sequence[str]) -> list[Left]:
     """Look again, at everything."""
     again = _look(workspace, id="", text=text)
     left: list[Left] = [
@@ -547,7 +641,7 @@ def _what_is_left(workspace: Workspace, text: str) -> list[Left]:
     for path in _files_beside_views(workspace):
         if _holds(path, wanted):
             left.append({"path": path, "why": "it is a file of yours", "ours": False})
-    return left
+    return [*left, *_objects_left(workspace, objects, wanted)]
 
 
 def _files_beside_views(workspace: Workspace) -> list[str]:
@@ -579,17 +673,59 @@ def _snapshots_with(workspace: Workspace, text: str) -> list[str]:
 
 
 def _commit_holds(top: str, ref: str, text: str) -> bool:
-    """Whether a commit holds the text. Git searches single lines, so it gets the longest line, and
-    the files that it names are read. The text goes to standard input: other programs can see the
-    command line."""
-    longest = max(text.splitlines(), key=len, default="")
-    words = ["grep", "-z", "--files-with-matches", "--fixed-strings", "-f", "-", ref]
-    found = run(top, *words, input=longest.encode()).output
-    return any(
-        text.encode() in git(top, "cat-file", "blob", os.fsdecode(name))
-        for name in found.split(b"\0")
-        if name
-    )
+    """Whether a commit holds the text, in a file, in the name of one, or in what it says of itself. Git
+    searches single lines, so it gets the longest line, and the files that it names are read. The text goes
+    to standard input: other programs can see the command line."""
+    wanted = _bytes_of(text)
+    named = git(top, "ls-tree", "-r", "-z", "--name-only", "--full-tree", ref)
+    said = git(top, "cat-file", "commit", ref)
+    if any(form in named or form in said for form in wanted):
+        return True
+    for form in wanted:
+        longest = max(form.splitlines(), key=len, default=b"")
+        words = ["grep", "-z", "--files-with-matches", "--fixed-strings", "-f", "-", ref]
+        for name in run(top, *words, input=longest).output.split(b"\0"):
+            if name and form in git(top, "cat-file", "blob", os.fsdecode(name)):
+                return True
+    return False
+
+
+def _objects_of(workspace: Workspace, refs: Sequence[str]) -> list[str]:
+    """The objects of git that these snapshots hold."""
+    return sorted(list_objects(locate(workspace.root), refs)) if refs else []
+
+
+def _forget_indexes(workspace: Workspace) -> None:
+    """Remove the indexes from which snapshots go on: they name objects that are about to go."""
+    for name in sorted(os.listdir(workspace.home)):
+        folder = os.path.join(workspace.home, name)
+        if not name.startswith("index-") or not os.path.isdir(folder):
+            continue
+        with WorkspaceLock(folder, LOCK_SECONDS):
+            for file in os.listdir(folder):
+                if file != LOCK:
+                    os.unlink(os.path.join(folder, file))
+
+
+def _objects_left(
+    workspace: Workspace, objects: Sequence[str], wanted: list[bytes]
+) -> list[Left]:
+    """The objects of git that hold the text and that nothing reaches any more."""
+    if not workspace.git_dir:
+        return []
+    try:
+        place = locate(workspace.root)
+        found = find_objects(place, objects, wanted)
+    except GitError:
+        return []
+    why = {
+        True: "a packed object of a removed snapshot; git removes it two weeks after it packs again",
+        False: "an object of git that no commit or snapshot reaches; git removes it after two weeks",
+    }
+    return [
+        {"path": f"git object {name}", "why": why[name in objects], "ours": False}
+        for name in found
+    ]
 
 
 def _copies(workspace: Workspace) -> list[str]:

@@ -81,6 +81,12 @@ def init(
     }
 
 
+def is_title(line: str) -> bool:
+    """Return whether a line of rfc.md is the title that `init` writes."""
+    date, sign, _ = line.removeprefix("# RFC-").partition(": ")
+    return line.startswith("# RFC-") and bool(sign) and date.isdigit()
+
+
 def close(context: RfcContext, id: str, *, reopen: bool = False) -> tuple[str, Outcome]:
     """End an RFC that will not be accepted, or open it again: its id, and what was recorded. Its files stay
     as they are, and no list, pack or bootstrap offers it any more."""

@@ -149,10 +149,10 @@ def purge_command(call: Call, id: str, matching: bool, dry_run: bool, yes: bool)
     with ProgressLine("Erasing, and looking again", is_shown=not call.as_json and not is_asked):
         done = erase(call.workspace, found, text=text, actor=call.actor, now=call.now)
     lines = [f"Erased {what}."]
-    if done["snapshots"]:
+    if any(one["path"].startswith("git object") for one in done["left"]):
         lines.append(
-            "What these snapshots held is still among git's unreachable objects, which git removes after "
-            'two weeks or later. "Erase a secret" in docs/how-to/README.md says how to remove it at once.'
+            "Some of it is still among git's unreachable objects. "
+            '"Erase a secret" in docs/how-to/README.md says how to remove it at once.'
         )
     is_unfinished = any(one["ours"] for one in done["left"])
     if done["left"]:
