@@ -75,10 +75,14 @@ def _append(path: str, line: bytes) -> None:
 def read(workspace: Workspace) -> list[HookFailure]:
     failures: list[HookFailure] = []
     for line in (line for path in _places(workspace) for line in _lines(path)):
+        # It may have been written under older rules.
+        from holdfast.kernel.redact import Redactor
+
         try:
             value = canonical_json.loads(line)
-            failures.append({"at": value["at"], "hook": value["hook"], "reason": value["reason"]})
-        except (ValueError, KeyError, TypeError):
+            reason = Redactor().text(value["reason"])
+            failures.append({"at": value["at"], "hook": value["hook"], "reason": reason})
+        except (ValueError, KeyError, TypeError, AttributeError):
             continue
     for path in _places(workspace):
         try:

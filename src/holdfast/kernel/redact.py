@@ -426,6 +426,11 @@ class Redactor:
     def text(self, text: str) -> str:
         return self._clean(text, _suspects(_literals_in(text)))
 
+    def list_secrets(self, body: Any) -> set[str]:
+        """Return what the rules take out of a JSON value."""
+        text = _flat(body)
+        return {text[start:end] for start, end, _ in _find_spans(text, _suspects(_literals_in(text)))}
+
     def _clean(self, text: str, rules: Sequence[Rule]) -> str:
         for secret in self._exact:
             if secret in text:

@@ -53,6 +53,7 @@ def examine(workspace: Workspace, now: int, *, fix: bool = False) -> list[Check]
             journal.check_purge(workspace, now, fix),
             journal.check_lost(workspace, now, fix),
             work_tree.check_asides(workspace, now, fix),
+            journal.check_secrets(workspace, now, fix),
             work_tree.check_views(workspace, now, fix),
             work_tree.check_conflicts(workspace),
             work_tree.check_inboxes(workspace, now, fix),

@@ -109,7 +109,7 @@ def find(workspace: Workspace, *, id: str = "", text: str = "", now: int) -> Pur
     if not id and len(text) < SHORTEST_TEXT:
         raise Usage(f"The text to erase needs at least {SHORTEST_TEXT} characters.")
     take_in(open_writer(workspace), worktrees(workspace))
-    for place in _worktrees(workspace):
+    for place in list_places(workspace):
         writer = open_writer(place)
         rows = place.journal.views(worktree=place.root)
         for stream in dict.fromkeys(row["stream"] for row in rows):
@@ -236,7 +236,7 @@ def _carry_out(
             journal.snapshot(stream, head["version"] if head else 0, state)
     reached("after a purge is recorded")
     with workspace.lock():
-        journal.erase([*found["records"], *_attestations(journal, states)])
+        journal.erase([*found["records"], *list_attestations(journal, states)])
         for stream, state in states.items():
             head = journal.head(stream)
             if head is not None:
@@ -244,8 +244,8 @@ def _carry_out(
     reached("after bodies are erased")
     if text:
         _rename(workspace, text)
-    for place in _worktrees(workspace):
-        _show_anew(place, [_clean(stream, text) for stream in found["streams"]], text, now)
+    for place in list_places(workspace):
+        show_again(place, [_clean(stream, text) for stream in found["streams"]], text, now)
     with workspace.lock():
         _erase_files(workspace, found["files"], text)
         reached("after files are erased")
@@ -269,7 +269,7 @@ def _carry_out(
 # The journal
 
 
-def _attestations(journal: Journal, streams: Iterable[str]) -> list[str]:
+def list_attestations(journal: Journal, streams: Iterable[str]) -> list[str]:
     """The records with digests of earlier states: who guesses an erased text could try it on them."""
     return [
         record["id"]
@@ -427,13 +427,13 @@ def _unsaid(value: Any, said: set[str]) -> Any:
 # Files
 
 
-def _worktrees(workspace: Workspace) -> list[Workspace]:
+def list_places(workspace: Workspace) -> list[Workspace]:
     """This workspace, seen from each of its worktrees."""
     others = [root for root in worktrees(workspace) if root != workspace.root]
     return [workspace, *(workspace.at(root) for root in others if os.access(root, os.W_OK))]
 
 
-def _show_anew(place: Workspace, streams: Sequence[str], text: str, now: int) -> None:
+def show_again(place: Workspace, streams: Sequence[str], text: str, now: int) -> None:
     """Write the views of these streams as they are now, and remove those whose path holds the text."""
     journal, writer = place.journal, open_writer(place)
     rows = journal.views(worktree=place.root)
@@ -468,7 +468,7 @@ def _files_with(workspace: Workspace, text: str) -> list[str]:
     wanted = _bytes_of(text)
     return [
         path
-        for path in _our_files(workspace)
+        for path in list_our_files(workspace)
         if any(form in os.fsencode(os.path.basename(path)) for form in wanted)
         or _holds(path, wanted)
         or (os.path.basename(path) == failures.NAME and _clean_failures(path, text) is not None)
@@ -528,7 +528,7 @@ def _letters(text: str) -> str:
     return "".join(letter for letter in text if letter.isalnum()) or text
 
 
-def _our_files(workspace: Workspace) -> Iterator[str]:
+def list_our_files(workspace: Workspace) -> Iterator[str]:
     folders = [workspace.home, user_folder()]
     for root in worktrees(workspace):
         tree = workspace.at(root)
@@ -647,7 +647,7 @@ def _what_is_left(workspace: Workspace, text: str, objects: Sequence[str]) -> li
 def _files_beside_views(workspace: Workspace) -> list[str]:
     """The other files in the folders of the views, such as an RFC beside its reasoning."""
     views = [os.path.join(row["worktree"], row["path"]) for row in workspace.journal.views()]
-    ours = {*views, *_our_files(workspace)}
+    ours = {*views, *list_our_files(workspace)}
     folders = dict.fromkeys(os.path.dirname(path) for path in views)
     found = []
     for folder in folders:

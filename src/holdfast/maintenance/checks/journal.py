@@ -16,7 +16,7 @@ from holdfast.kernel.text import plural
 from holdfast.kernel.trust import made_elsewhere_until
 from holdfast.kernel.views import quarantine
 from holdfast.kernel.workspace import worktrees
-from holdfast.maintenance import purge
+from holdfast.maintenance import purge, stored_secrets
 from holdfast.maintenance.backup import describe, salvage
 from holdfast.maintenance.checks import Check, accept, explain_read_only, fail, warn
 from holdfast.maintenance.gc import list_leftovers
@@ -188,6 +188,32 @@ def check_purge(workspace: Workspace, now: int, fix: bool) -> Check:
         why=why,
         fix="holdfast doctor --fix",
     )
+
+
+def check_secrets(workspace: Workspace, now: int, fix: bool) -> Check:
+    """Whether anything is stored that the redaction rules of today would take out. `fix` takes it out."""
+    if stored_secrets.is_current(workspace):
+        return accept("secrets", "What is stored was redacted with the rules of today")
+    found = stored_secrets.find(workspace)
+    count = len(found["records"]) + len(found["streams"]) + len(found["files"]) + found["sessions"]
+    if not count:
+        if not workspace.journal.read_only:
+            stored_secrets.accept(workspace)
+        return accept("secrets", "Nothing that is stored looks like a secret")
+    rules = ", ".join(f"{name} {times}" for name, times in sorted(found["rules"].items()))
+    what = (
+        f"{plural(len(found['records']), 'record')} in {plural(len(found['streams']), 'stream')}, "
+        f"{plural(len(found['files']), 'file')} and {plural(found['sessions'], 'observation')} hold what "
+        f"the redaction rules of today take out ({rules})"
+    )
+    why = "They were stored under older rules, and may hold secrets."
+    if fix and not workspace.journal.read_only:
+        refused = stored_secrets.redact(workspace, found, now=now)
+        if not refused:
+            fixed = f"{what.partition(' hold ')[0]} were redacted; the bodies of the records are erased"
+            return accept("secrets", "What is stored was redacted again", fixed=fixed)
+        why = f"Only a person changes what people decided: {', '.join(refused[:5])}."
+    return warn("secrets", what, why=why, fix="holdfast doctor --fix")
 
 
 def check_lost(workspace: Workspace, now: int, fix: bool) -> Check:
