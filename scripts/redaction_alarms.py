@@ -88,7 +88,9 @@ def main(words: list[str]) -> None:
                 show(text, clean)
     alarms.update(redactor.counts)
     total = sum(alarms.values())
-    print(f"{len(seen)} texts, {letters} letters, {count} words, {time.perf_counter() - began:.1f} s")
+    print(
+        f"{len(seen)} texts, {letters} letters, {count} words, {time.perf_counter() - began:.1f} s"
+    )
     print(f"{total} taken out, {total / max(1, count) * 10_000:.2f} in 10,000 words")
     print(f"slowest text: {longest[0] * 1000:.0f} ms for {longest[1]} letters")
     for name, times in alarms.most_common():

@@ -87,7 +87,22 @@ LITERALS: dict[str, list[str]] = {
     "Sentry Organization Auth Token": ["sntrys_"],
     "Grafana Access Policy Token": ["glc_"],
     "Square Credentials": ["sq0"],
-    "Gitlab Prefix Token": ["glagent-", "glsoat-", "glffct-", "glpat-", "gloas-", "glptt-", "glcbt-", "glimt-", "gldt-", "glft-", "glrt-", "glrtr-", "glwt-", "GR1348941"],
+    "Gitlab Prefix Token": [
+        "glagent-",
+        "glsoat-",
+        "glffct-",
+        "glpat-",
+        "gloas-",
+        "glptt-",
+        "glcbt-",
+        "glimt-",
+        "gldt-",
+        "glft-",
+        "glrt-",
+        "glrtr-",
+        "glwt-",
+        "GR1348941",
+    ],
     "PASERK Keys": [".secret", ".local"],
     "PASETO Token": [".public.", ".local."],
     "Mailchimp API Key": ["-us"],
@@ -117,7 +132,8 @@ def main(wheel: str) -> None:
         line for rule in rules if (converted := convert(rule)) for line in format_rule(*converted)
     ]
     header = HEADER.format(
-        version=version, licence="\n".join(line.rstrip() for line in text.strip().splitlines()) + "\n"
+        version=version,
+        licence="\n".join(line.rstrip() for line in text.strip().splitlines()) + "\n",
     )
     TARGET.write_text(header + "\n".join(lines) + "\n)\n")
     print(f"{sum(line == '    (' for line in lines)} rules")

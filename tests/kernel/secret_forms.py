@@ -54,8 +54,12 @@ VENDORS: dict[str, Form] = {
     "google api key": key("AI" + "za", MIXED[:35]),
     "google oauth token": key("ya" + "29.", MIXED[:60]),
     "google client secret": key("GOC" + "SPX-", MIXED[:28]),
-    "azure storage": named("DefaultEndpointsProtocol=https;AccountName=a;AccountKey={};", encode(MIXED)),
-    "azure sas": named("https://a.blob.core.windows.net/c?sv=2024&sig={}", quote(encode(LONG), safe="")),
+    "azure storage": named(
+        "DefaultEndpointsProtocol=https;AccountName=a;AccountKey={};", encode(MIXED)
+    ),
+    "azure sas": named(
+        "https://a.blob.core.windows.net/c?sv=2024&sig={}", quote(encode(LONG), safe="")
+    ),
     "azure client secret": key("", f"{MIXED[:3]}8Q~{MIXED[:34]}"),
     "digitalocean": key("dop" + "_v1_", HEX),
     "alibaba": key("LT" + "AI", MIXED[:20]),
@@ -94,10 +98,10 @@ VENDORS: dict[str, Form] = {
     "slack bot": key("xox" + "b-", f"{DIGITS}-{DIGITS}-{MIXED[:24]}"),
     "slack app": key("xa" + "pp-1-", f"A0{DIGITS}-{DIGITS}-{HEX}"),
     "slack webhook": Form(
-        f"https://hooks.slack" + f".com/services/T0{DIGITS}/B0{DIGITS}/{MIXED[:24]}", (MIXED[:24],)
+        "https://hooks.slack" + f".com/services/T0{DIGITS}/B0{DIGITS}/{MIXED[:24]}", (MIXED[:24],)
     ),
     "discord webhook": Form(
-        f"https://discord" + f".com/api/webhooks/{DIGITS}{DIGITS[:8]}/{MIXED[:68]}", (MIXED[:68],)
+        "https://discord" + f".com/api/webhooks/{DIGITS}{DIGITS[:8]}/{MIXED[:68]}", (MIXED[:68],)
     ),
     "telegram": key("", f"{DIGITS[:10]}:AA{MIXED[:33]}"),
     "twitch": key("oauth" + ":", LOWER[:30]),
@@ -231,7 +235,8 @@ PLACES: dict[str, Form] = {
     "auth token header": named("X-Auth-Token: {}", HEX[:32]),
     "private token header": named("PRIVATE-TOKEN: {}", MIXED[:20]),
     "aws signature": named(
-        "Authorization: AWS4-HMAC-SHA256 Credential=x/20261118/eu/s3/aws4_request, Signature={}", HEX
+        "Authorization: AWS4-HMAC-SHA256 Credential=x/20261118/eu/s3/aws4_request, Signature={}",
+        HEX,
     ),
     "netrc": named("machine api.example login ada password {}", PASSWORD),
     "netrc over lines": named("machine api.example\n  login ada\n  password {}", "swordfish"),
@@ -271,7 +276,9 @@ HIDDEN: dict[str, Form] = {
         f"https://x.example/?next={quote(f'https://ada:{MIXED[:16]}@h.example/', safe='')}",
         (MIXED[:16],),
     ),
-    "key over two lines": Form(f"use {GITHUB[:22]}\n{GITHUB[22:]} now", (GITHUB[4:22], GITHUB[22:])),
+    "key over two lines": Form(
+        f"use {GITHUB[:22]}\n{GITHUB[22:]} now", (GITHUB[4:22], GITHUB[22:])
+    ),
     "long key over two lines": Form(
         f"export KEY={ANTHROPIC[:50]}\n{ANTHROPIC[50:]}\nls", (ANTHROPIC[13:50], ANTHROPIC[50:])
     ),

@@ -10,7 +10,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from holdfast.kernel import canonical_json
-from holdfast.kernel.redact import RULES, Redactor
+from holdfast.kernel.redact import Redactor
+from holdfast.kernel.redact_rules import RULES
 from tests.kernel.planted import HEX, LETTERS, NAMED, PLANTED, PROSE
 
 

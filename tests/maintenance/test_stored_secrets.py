@@ -32,9 +32,7 @@ class OlderRules(Redactor):
 
 def write_under_older_rules(stream: str, command: Any) -> None:
     workspace = discover()
-    Writer(workspace, rules_of, OlderRules()).execute(
-        stream, command, actor="ada", now=clock.now()
-    )
+    Writer(workspace, rules_of, OlderRules()).execute(stream, command, actor="ada", now=clock.now())
     workspace.close()
 
 
@@ -102,7 +100,9 @@ def test_a_rule_of_the_users_own_makes_doctor_look_again(holdfast: Holdfast) -> 
 
 
 def test_what_people_decided_waits_for_a_person(holdfast: Holdfast) -> None:
-    write_under_older_rules("stop:workspace", {"do": "stop", "reason": f"leaked {GITHUB}", "by": "ada"})
+    write_under_older_rules(
+        "stop:workspace", {"do": "stop", "reason": f"leaked {GITHUB}", "by": "ada"}
+    )
     assert find_check(holdfast, "--fix")["status"] == "warning"
     assert "Only a person" in find_check(holdfast, "--fix")["why"]
     assert files_with_the_secret()

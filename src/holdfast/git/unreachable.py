@@ -58,7 +58,7 @@ def find_objects(place: Place, objects: Iterable[str], wanted: list[bytes]) -> l
             end = output.index(b"\n", start)
             words = output[start:end].split(b" ")
             start = end + 1
-            if len(words) != 3:  # noqa: PLR2004  # an object that is missing
+            if len(words) != 3:  # an object that is missing
                 continue
             size = int(words[2])
             if any(form in output[start : start + size] for form in wanted):
@@ -78,7 +78,7 @@ def _find_path(place: Place, name: str) -> str:
 def _list_loose(place: Place) -> Iterator[str]:
     folder = os.path.join(place.common_dir, "objects")
     for first in os.listdir(folder):
-        if len(first) == 2:  # noqa: PLR2004
+        if len(first) == 2:
             for rest in os.listdir(os.path.join(folder, first)):
                 if len(rest) in (38, 62):  # SHA-1 or SHA-256
                     yield first + rest

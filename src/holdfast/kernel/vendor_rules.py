@@ -189,7 +189,22 @@ VENDOR_RULES = (
     ),
     (
         "gitlab-prefix-token",
-        ("glagent-", "glsoat-", "glffct-", "glpat-", "gloas-", "glptt-", "glcbt-", "glimt-", "gldt-", "glft-", "glrt-", "glrtr-", "glwt-", "GR1348941"),
+        (
+            "glagent-",
+            "glsoat-",
+            "glffct-",
+            "glpat-",
+            "gloas-",
+            "glptt-",
+            "glcbt-",
+            "glimt-",
+            "gldt-",
+            "glft-",
+            "glrt-",
+            "glrtr-",
+            "glwt-",
+            "GR1348941",
+        ),
         r"(?:(_gitlab_session=|GR1348941|gl(agent|soat|ffct|p[at]t|oas|cbt|imt|rtr|[dfrw]t)-)[0-9A-Za-z_-]{20,64}(\.[0-9A-Za-z_-]{2,16}){0,2})(?![0-9A-Za-z_-])",
     ),
     (

@@ -32,8 +32,8 @@ from holdfast.kernel import canonical_json, clock, failures
 from holdfast.kernel.commit import REPAIR, Order, commit, take_in
 from holdfast.kernel.crash import reached
 from holdfast.kernel.errors import Conflict, Usage
-from holdfast.kernel.plain_file import open_plain, read_plain, write_synced
 from holdfast.kernel.lock import WorkspaceLock
+from holdfast.kernel.plain_file import open_plain, read_plain, write_synced
 from holdfast.kernel.rules import Decision
 from holdfast.kernel.state import PURGED, fold, load
 from holdfast.kernel.tree_file import TreeFile
@@ -707,9 +707,7 @@ def _forget_indexes(workspace: Workspace) -> None:
                     os.unlink(os.path.join(folder, file))
 
 
-def _objects_left(
-    workspace: Workspace, objects: Sequence[str], wanted: list[bytes]
-) -> list[Left]:
+def _objects_left(workspace: Workspace, objects: Sequence[str], wanted: list[bytes]) -> list[Left]:
     """The objects of git that hold the text and that nothing reaches any more."""
     if not workspace.git_dir:
         return []
@@ -723,8 +721,7 @@ def _objects_left(
         False: "an object of git that no commit or snapshot reaches; git removes it after two weeks",
     }
     return [
-        {"path": f"git object {name}", "why": why[name in objects], "ours": False}
-        for name in found
+        {"path": f"git object {name}", "why": why[name in objects], "ours": False} for name in found
     ]
 
 

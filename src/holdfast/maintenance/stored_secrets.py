@@ -16,7 +16,7 @@ from holdfast.kernel.commit import Order, commit
 from holdfast.kernel.digest import id_of
 from holdfast.kernel.errors import Conflict, NotAllowed, StoreAway
 from holdfast.kernel.plain_file import read_plain, write_synced
-from holdfast.kernel.redact import RULES_VERSION
+from holdfast.kernel.redact_rules import RULES_VERSION
 from holdfast.kernel.rules import Decision
 from holdfast.kernel.state import PURGED, load
 from holdfast.maintenance import purge
@@ -150,7 +150,10 @@ def _redact_tally(workspace: Workspace, redactor: Redactor, *, change: bool) -> 
             changed = tally.rewrite("observed", "seen", without_names)
             for table, column in (("session", "data"), ("source", "state")):
                 changed += tally.rewrite(table, column, lambda value: _redact(redactor, value))
-            for (said,) in tally.connection.execute("SELECT DISTINCT said FROM error").fetchall():
+            errors: list[Any] = tally.connection.execute(
+                "SELECT DISTINCT said FROM error"
+            ).fetchall()
+            for (said,) in errors:
                 if redactor.text(said) != said:
                     changed += tally.scrub_errors(said, redactor.text(said))
         finally:

@@ -192,9 +192,17 @@ def check_purge(workspace: Workspace, now: int, fix: bool) -> Check:
 
 def check_secrets(workspace: Workspace, now: int, fix: bool) -> Check:
     """Whether anything is stored that the redaction rules of today would take out. `fix` takes it out."""
-    if stored_secrets.is_current(workspace):
-        return accept("secrets", "What is stored was redacted with the rules of today")
-    found = stored_secrets.find(workspace)
+    try:
+        if stored_secrets.is_current(workspace):
+            return accept("secrets", "What is stored was redacted with the rules of today")
+        found = stored_secrets.find(workspace)
+    except HoldfastError as error:  # settings that cannot be read, or a store that is away
+        return warn(
+            "secrets",
+            "What is stored could not be compared with the redaction rules of today",
+            why=error.message,
+            fix=error.hint,
+        )
     count = len(found["records"]) + len(found["streams"]) + len(found["files"]) + found["sessions"]
     if not count:
         if not workspace.journal.read_only:
@@ -210,7 +218,9 @@ def check_secrets(workspace: Workspace, now: int, fix: bool) -> Check:
     if fix and not workspace.journal.read_only:
         refused = stored_secrets.redact(workspace, found, now=now)
         if not refused:
-            fixed = f"{what.partition(' hold ')[0]} were redacted; the bodies of the records are erased"
+            fixed = (
+                f"{what.partition(' hold ')[0]} were redacted; the bodies of the records are erased"
+            )
             return accept("secrets", "What is stored was redacted again", fixed=fixed)
         why = f"Only a person changes what people decided: {', '.join(refused[:5])}."
     return warn("secrets", what, why=why, fix="holdfast doctor --fix")

@@ -1,0 +1,282 @@
+"""Whether what a rule of redaction found is a secret: not a path, code, prose or a placeholder."""
+
+from __future__ import annotations
+
+import binascii
+from itertools import pairwise
+
+from holdfast.kernel.redact_quick import BEFORE_SIGN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Callable
+
+SHORTEST_SECRET = 8
+LONGEST_WORD = 12  # a shorter value of lower-case letters is a word such as "disabled"
+# How far before an option its program may stand.
+LONGEST_COMMAND = 400
+
+_PLACEHOLDERS = (
+    *(
+        "/",
+        "./",
+        "../",
+        "~",
+        "http://",
+        "https://",
+        "os.",
+        "env.",
+        "process.",
+        "...",
+        "***",
+        "=",
+        "|",
+    ),
+    *(
+        "xxx",
+        "XXX",
+        "your",
+        "YOUR",
+        "secrets.",
+        "vars.",
+        "self.",
+        "this.",
+        "file:",
+        "env:",
+        "op://",
+    ),
+    *("arn:", "projects/", "\\", "*", "%(", "%s", "&", "$"),
+)
+_LETTERS_OF_OPTIONS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
+_SECRET_WORDS = (
+    "password",
+    "passwd",
+    "passphrase",
+    "token",
+    "secret",
+    "key",
+    "cred",
+    "auth",
+    "pwd",
+    "pass",
+)
+
+
+def decode(run: str) -> str:
+    """The text of a run of base64, or nothing where it holds none."""
+    letters = "".join(run.split()).rstrip("=").replace("-", "+").replace("_", "/")
+    letters += "=" * (-len(letters) % 4)
+    try:
+        text = binascii.a2b_base64(letters).decode("ascii")
+    except ValueError:
+        return ""
+    return text if all(letter.isprintable() or letter in "\r\n\t" for letter in text) else ""
+
+
+def is_mixed(text: str) -> bool:
+    """Whether capitals stand among small letters as they do by chance, not as in a name."""
+    changes = sum(a.islower() != b.islower() for a, b in pairwise(text))
+    return len(text) >= 8 and changes * 3 >= len(text)
+
+
+def _is_free(value: str) -> bool:
+    """Whether a value can be a secret at all: no path, variable, template or mark."""
+    return not value.startswith(_PLACEHOLDERS) and "[redacted:" not in value and "${" not in value
+
+
+def _is_plain_word(value: str) -> bool:
+    return value.isalpha() and value.islower()
+
+
+def _is_code(value: str) -> bool:
+    """Whether a value is a name from a program, such as `raw.BearerToken` or `api_key`."""
+    parts = value.rstrip(".").split(".")
+    if not all(part.isidentifier() for part in parts) or any(one.isdigit() for one in value):
+        return False
+    last = parts[-1]
+    return len(parts) > 1 or (last[0].islower() and last.lower().endswith(_SECRET_WORDS))
+
+
+def _has_digit_and_letter(value: str) -> bool:
+    return any(one.isdigit() for one in value) and any(one.isalpha() for one in value)
+
+
+def _longest_run(value: str) -> str:
+    for sign in "_-./+~=:":
+        value = value.replace(sign, " ")
+    return max(value.split(), key=len, default="")
+
+
+def _is_random(value: str, shortest: int) -> bool:
+    """Whether a value holds a long enough run of letters and digits among each other."""
+    run = _longest_run(value)
+    digits = sum(one.isdigit() for one in run)
+    return len(run) >= shortest and (2 <= digits <= len(run) - 2 or is_mixed(run))
+
+
+def _judge_named(match: re.Match[str], text: str, value: str) -> bool:
+    """`password=correcthorse` is a secret; "token: required" is a sentence, `Token: raw.Token` code."""
+    if not _is_free(value):
+        return False
+    name = match["keep"].lower()
+    is_password = "passw" in name or "pwd" in name or "passphrase" in name or "passcode" in name
+    is_spaced = bool(match["after"])
+    if len(value) < SHORTEST_SECRET and not (
+        is_password and (_has_digit_and_letter(value) or not value.isalnum())
+    ):
+        return False
+    if value.isdigit():
+        return is_password and not is_spaced
+    if match["quoted"] is not None:
+        return is_password or not (_is_plain_word(value) and len(value) < LONGEST_WORD)
+    if _is_code(value) or (is_spaced and (_is_plain_word(value) or _is_name(value))):
+        return False
+    return not value.startswith("-")
+
+
+def _is_name(value: str) -> bool:
+    """Whether a value is a plain name of a program: a type, a constant or a variable."""
+    return value.isidentifier() and not any(one.isdigit() for one in value) and not is_mixed(value)
+
+
+def _judge_weak(match: re.Match[str], text: str, value: str) -> bool:
+    name = match["name"].lower()
+    if not _is_free(value):
+        return False
+    before = text[match.start() - 1 : match.start()]
+    if name.startswith(("pass", "pw", "psk")):
+        if match["name"].isupper() and match["after"]:
+            return False  # "PASS: " of a test
+        return not before.isalpha() and _has_digit_and_letter(value) and not _is_code(value)
+    if name.startswith("auth"):
+        return _holds_userinfo(value) or _is_random(value, 20)
+    return bool(before) and before in "_-" and _is_random(value, 20)
+
+
+def _holds_userinfo(value: str) -> bool:
+    """Whether it is base64 of `user:password`."""
+    return ":" in decode(value) if len(value) >= SHORTEST_SECRET else False
+
+
+def _judge_prefixed(match: re.Match[str], text: str, value: str) -> bool:
+    if text[match.start() - 1 : match.start()] in ("+", "/"):
+        return False  # in the middle of base64
+    _, _, rest = value.replace("-", "_").replace(".", "_").partition("_")
+    return _is_random(rest or value, 12)
+
+
+def _judge_url(match: re.Match[str], text: str, value: str) -> bool:
+    return _is_free(value) and value.lower() not in ("password", "pass", "pwd", "secret", "token")
+
+
+def _judge_random(match: re.Match[str], text: str, value: str) -> bool:
+    return _is_free(value) and _is_random(value, 12)
+
+
+def _judge_authorization(match: re.Match[str], text: str, value: str) -> bool:
+    if not _is_free(value):
+        return False
+    keep = match["keep"].lower()
+    if keep.startswith("basic"):
+        return _holds_userinfo(value)
+    if keep.startswith("bearer") and len(value) < LONGEST_WORD:
+        return False
+    if value.isalpha():
+        return is_mixed(value) or _holds_userinfo(value)
+    return not _is_code(value)
+
+
+def _judge_option(match: re.Match[str], text: str, value: str) -> bool:
+    if not _is_free(value):
+        return False
+    keep = match["keep"].lower()
+    before = text[max(0, match.start() - BEFORE_SIGN) : match.start()]
+    front = before[len(before.rstrip(_LETTERS_OF_OPTIONS)) :]
+    if not (front or keep).startswith("-"):
+        return False  # the end of a word such as "refresh-token"
+    if "user" in keep:
+        user, sign, password = value.partition(":")
+        return bool(sign and password and user) and not value.replace(":", "").isdigit()
+    if value.isupper() and value.isalpha():
+        return False  # the name of a value, in a help text
+    if "-key" in keep and not _is_random(value, 12):
+        return False
+    return not _is_plain_word(value) and not value.startswith(("id=", "-", ".")) and len(value) > 4
+
+
+def _judge_short_option(match: re.Match[str], text: str, value: str) -> bool:
+    """By the program: `-p` is a password for some and a port for others."""
+    line = text[max(0, match.start() - LONGEST_COMMAND) : match.start()].lower()
+    line = line.replace("\\\r\n", " ").replace("\\\n", " ").rpartition("\n")[2]
+    line = line[max(line.rfind("|"), line.rfind(";"), line.rfind("&&")) + 1 :]
+    option, is_apart, line = match["name"], bool(match["after"]), f"{line} "
+    if not _is_free(value) or value.isdigit():
+        return False
+    if option in "uUa" and any(one in line for one in ("curl", "wget", "http")):
+        return ":" in value.strip(":") and "://" not in value
+    if option == "b" and "curl" in line:
+        return "=" in value and len(value) >= LONGEST_WORD
+    if option == "U" and "smbclient" in line:
+        return "%" in value
+    if option == "p":
+        if "mysql" in line or "maria" in line:
+            return not is_apart
+        return any(one in line for one in ("sshpass", " login", "mongo", "7z", "cqlsh", "influx"))
+    if option == "a":
+        return "redis-cli" in line
+    if option == "w":
+        return "ldap" in line or "security " in line
+    return option == "P" and any(one in line for one in ("zip ", "sqlcmd", "bcp "))
+
+
+def _judge_piped(match: re.Match[str], text: str, value: str) -> bool:
+    return _is_free(value)
+
+
+def _judge_spaced(match: re.Match[str], text: str, value: str) -> bool:
+    value = value.rstrip(").,;:!?")
+    if not _is_free(value) or value.startswith(("-", "(", "=")):
+        return False
+    keep = match["keep"].lower()
+    if keep.startswith(("-pass", "-securestring", "requirepass")):
+        return True
+    if keep.startswith("identified"):
+        return bool(match["quote"])
+    if match["quote"]:
+        return len(value) >= 6 and not value.isalpha()
+    return len(value) >= 6 and _has_digit_and_letter(value) and not _is_path(value)
+
+
+def _is_path(value: str) -> bool:
+    return "/" in value or "." in value.strip(".") or "=" in value or "(" in value or ":" in value
+
+
+def _judge_netrc(match: re.Match[str], text: str, value: str) -> bool:
+    if not _is_free(value):
+        return False
+    return match["keep"].lower().startswith("machine") or not value.strip(".,;:").isalpha()
+
+
+def _judge_free(match: re.Match[str], text: str, value: str) -> bool:
+    return _is_free(value)
+
+
+JUDGES: dict[str, Callable[[re.Match[str], str, str], bool]] = {
+    "vendor-key": _judge_prefixed,
+    "url-password": _judge_url,
+    "url-token": _judge_random,
+    "authorization": _judge_authorization,
+    "signature": _judge_random,
+    "cookie": _judge_free,
+    "named-secret": _judge_named,
+    "named-phrase": _judge_free,
+    "named-key": _judge_weak,
+    "option": _judge_option,
+    "short-option": _judge_short_option,
+    "piped-password": _judge_piped,
+    "spaced-secret": _judge_spaced,
+    "netrc": _judge_netrc,
+    "pgpass": _judge_free,
+    "tagged-secret": _judge_free,
+}

@@ -1,0 +1,322 @@
+"""The rules of redaction: names, literals of which one must occur, and patterns. `redact.py` says how they are used.
+
+Every rule is bounded: it begins where its literal stands, and looks at a bounded number of letters or at
+each letter once.
+"""
+
+from __future__ import annotations
+
+from holdfast.kernel.vendor_rules import VENDOR_RULES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    Rule = tuple[str, tuple[str, ...], str]
+
+# Raise it when the rules find more: `holdfast doctor` then looks again at what is stored.
+RULES_VERSION = 2
+
+KEYS = tuple(
+    f"{what}{sign}key"
+    for what in ("api", "access", "private", "account", "preshared", "encryption", "signing")
+    for sign in ("", "_", "-")
+)
+NAMES_OF_SECRETS = (
+    *("secret", "token", "passw", "passphrase", "passcode", "pwd", "credential", "mnemonic"),
+    *KEYS,
+)
+# Names that say less: their values must look random.
+WEAK_NAMES = ("key", "pass", "auth", "psk", "pw")
+
+# In front of a key: no letter or digit, unless it belongs to an escape such as `\n`.
+EDGE = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))"
+# A mark, a variable or a template: no secret.
+_FREE = r"(?!\[redacted:|\$[({A-Za-z_]|<|\{)"
+_QUOTE = r"(?:\\{0,3}[\"'`]|&quot;|&#3[49];)?"
+_NAME = (
+    r"(?i:secret|token|passwd|password|passwort|passphrase|passcode|pwd|credential|mnemonic"
+    r"|(?:api|access|private|account|preshared|encryption|signing)[_-]?key)"
+    r"(?i:s|[_-]?(?:key|value|id|base|prod|production|dev|test|staging|live|b64|base64|raw|[0-9]{1,2})){0,2}"
+)
+# A value in quotes ends with them; a bare one at a blank, a bracket or the next parameter.
+_VALUE = (
+    r"(?:(?<=[\"'`])(?P<quoted>[^\s\"'`\\]{5,300}+)"
+    r"|(?P<value>(?:(?!&[A-Za-z_]{1,30}=|\\[nrt\"']|&quot;)[^\s\"'`,;<>(){}\[\]]){5,300}+)(?![(\[]))"
+)
+_LONGEST_VALUE = 300
+_REST_OF_VALUE = r"[^\s\"'`,;<>(){}\[\]\\]*+"
+_WORD = r"(?P<value>[^\s\"'`<>|;]{4,2000})"
+
+# Prefixes that vendors put before keys: lists of shapes grow old, prefixes do not. What follows must look random.
+_PREFIX_LINES = """
+akab- dnkey- HRKU- CLOJARS_ CCIPAT_ dckr_ SWMTKN- SWMKEY- gsk_ xai- pplx- tvly- figd_ ntn_ sntrys_
+sntryu_ nyk_ waka_ RGAPI- sgp_ rubygems_ PMAK- PMAT- tskey- CFPAT- xkeysib- tgp_ llx- sqa_ sqp_
+squ_ glsa_ glc_ glagent- glsoat- gloas- glptt- glcbt- glimt- gldt- glft- glrt- glrtr- glwt- shpat_
+shpca_ shppa_ shpss_ shptka_ dop_ doo_ dor_ dos_ pscale_ NRAK- NRII- NRJS- cfat_ cfut_ hvs. hvb.
+hvr. ops_ vcp_ vck_ nfp_ phx_ phc_ phs_ tfp_ BBDC- r8_ fw_ jina_ lsv2_ e2b_ fo1_ fm2_ bkua_ rnd_
+whsec_ sq0atp- sq0csp- rzp_ FLWSECK- FLWSECK_ secret_ re_ napi_ apify_ pat- duffel_ mlsn. pnu_
+aio_ xoxc- xoxd- lin_ csk- pcsk_ key_ hcaik_ hcalk_ sk_ live_ access- github_ glpat- npm_ hf_ sb_
+sbp_ dapi AKID LTAI ATBB ATATT3 ATCTT3 AKCp EAAA IGQV EZAK ABSK
+"""
+_PREFIXES = tuple(_PREFIX_LINES.split())
+
+# name, literals of which one must occur, pattern. A literal in lower case is looked for in any case, unless it
+# ends in `_`, `-` or `.`. Where a pattern has a group named `keep`, that part stays in front of the mark;
+# where it has one named `value` or `quoted`, that part goes if `JUDGES` says so.
+OWN_RULES: tuple[Rule, ...] = (
+    (
+        "private-key",
+        ("-----begin", "---- begin"),
+        r"-----? ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-----?"
+        r".*?(?:-----? ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-----?|\Z)",
+    ),
+    (
+        "putty-key",
+        ("private-lines:",),
+        r"(?P<keep>(?i:private-lines): ?\d{1,3}\s+)[A-Za-z0-9+/=\s]{16,9000}",
+    ),
+    ("aws-key", ("AKIA", "ASIA"), EDGE + r"(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
+    (
+        "github-token",
+        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_"),
+        EDGE + r"(?:gh[pousr]_[A-Za-z0-9]{20,255}|github_pat_[A-Za-z0-9_]{20,255})",
+    ),
+    ("gitlab-token", ("glpat-",), EDGE + r"glpat-[A-Za-z0-9_.-]{16,300}"),
+    ("anthropic-key", ("sk-",), EDGE + r"sk-ant-[A-Za-z0-9_-]{16,300}"),
+    (
+        "openai-key",
+        ("sk-",),
+        EDGE + r"sk-(?!ant-)(?:proj-|svcacct-|admin-)?[A-Za-z0-9_-]{20,300}",
+    ),
+    ("google-key", ("AIza",), EDGE + r"AIza[A-Za-z0-9_-]{35}"),
+    (
+        "google-oauth",
+        ("ya29.", "GOCSPX-", "1//0"),
+        EDGE
+        + r"(?:ya29\.[A-Za-z0-9_-]{20,2000}|GOCSPX-[A-Za-z0-9_-]{20,200}|1//0[A-Za-z0-9_-]{24,500})",
+    ),
+    ("linear-key", ("lin_",), EDGE + r"lin_(?:api|oauth)_[A-Za-z0-9]{16,300}"),
+    (
+        "slack-token",
+        ("xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxe-", "xoxe.", "xapp-"),
+        EDGE + r"(?:xox[abprse](?:\.xox[bp])?|xapp)-[A-Za-z0-9-]{10,300}",
+    ),
+    (
+        "webhook",
+        (
+            *("hooks.slack.com/", "webhook.office.com/", "logic.azure.com", "hooks.zapier.com/"),
+            *("chat.googleapis.com/", "discord.com/api/", "discordapp.com/api/"),
+        ),
+        r"https://(?:hooks\.slack\.com|[a-z0-9.-]{0,60}webhook\.office\.com|[a-z0-9.-]{1,60}logic\.azure\.com(?::\d{1,5})?"
+        r"|hooks\.zapier\.com|chat\.googleapis\.com|discord(?:app)?\.com/api)/"
+        r"(?:services|workflows|webhookb2|hooks|webhooks|v1/spaces)/[^\s\"'<>\[\])]{20,600}",
+    ),
+    (
+        "stripe-key",
+        ("sk_", "rk_", "whsec_"),
+        EDGE + r"(?:[sr]k_(?:live|test)_[A-Za-z0-9]{16,300}|whsec_[A-Za-z0-9]{16,300})",
+    ),
+    ("npm-token", ("npm_",), EDGE + r"npm_[A-Za-z0-9]{36}(?![A-Za-z0-9])"),
+    ("pypi-token", ("pypi-",), EDGE + r"pypi-[A-Za-z0-9_-]{32,300}"),
+    ("huggingface-token", ("hf_",), EDGE + r"hf_[A-Za-z0-9]{30,300}"),
+    (
+        "supabase-key",
+        ("sb_", "sbp_"),
+        EDGE + r"(?:sb_secret_[A-Za-z0-9_-]{16,300}|sbp_[a-f0-9]{40})",
+    ),
+    ("sendgrid-key", ("SG.",), EDGE + r"SG\.[A-Za-z0-9_-]{16,100}\.[A-Za-z0-9_-]{16,100}"),
+    (
+        "jwt",
+        ("eyJ",),
+        EDGE
+        + r"eyJ[A-Za-z0-9_-]{8,4000}+\.(?:eyJ[A-Za-z0-9_-]{8,8000}+\.[A-Za-z0-9_-]{0,2000}"
+        + r"|[A-Za-z0-9_-]{0,1000}+(?:\.[A-Za-z0-9_-]{8,8000}+){3})",
+    ),
+    (
+        "vendor-key",
+        _PREFIXES,
+        EDGE
+        + r"(?P<keep>)(?P<value>[A-Za-z][A-Za-z0-9]{1,9}[_.-]?(?:[A-Za-z0-9_~+/=-]|\.(?=[A-Za-z0-9])){12,500}+)",
+    ),
+    ("twitch-token", ("oauth:",), EDGE + r"oauth:[a-z0-9]{30}(?![A-Za-z0-9])"),
+    (
+        "password-hash",
+        ("$2a$", "$2b$", "$2y$", "$1$", "$5$", "$6$", "$y$", "$apr1$", "$argon2", "$pbkdf2"),
+        r"\$(?:2[aby]|1|5|6|y|apr1|argon2(?:id|i|d)|pbkdf2[a-z0-9-]{0,10})\$[A-Za-z0-9./,=+$-]{20,300}",
+    ),
+    (
+        "url-password",
+        ("://", "%3a%2f%2f"),
+        r"(?P<keep>://[^\s/:@\"'<>\[]{0,128}:)(?!\[redacted:|\$|<|\{)(?P<value>[^\s/\"'<>]{1,300})(?=@)",
+    ),
+    # Of a password that holds a slash or a quotation mark, up to the last `@` of the word.
+    (
+        "url-password",
+        ("://", "%3a%2f%2f"),
+        r"(?P<keep>://[^\s/:@\"'<>\[]{0,128}:)(?![0-9]{1,5}(?:[/?#\"'\s]|\Z)|\[redacted:|\$|<|\{)"
+        r"(?P<value>[^\s@\[\]{}()<>,]{1,100})(?=@[A-Za-z0-9.-]{1,200}(?:[:/?\s\"']|\Z))",
+    ),
+    (
+        "url-token",
+        ("://", "%3a%2f%2f"),
+        r"(?P<keep>://)(?P<value>[A-Za-z0-9_-]{20,300})(?=:?@[A-Za-z0-9.-])",
+    ),
+    (
+        "authorization",
+        ("authorization", "bearer ", "bearer%20", "basic "),
+        r"(?P<keep>(?i:authorization)"
+        + _QUOTE
+        + r"\s{0,3}[:=,]\s{0,3}"
+        + _QUOTE
+        + r"(?:[A-Za-z][A-Za-z0-9-]{2,20}\s{1,3})?"
+        r"|(?i:bearer|basic)\s{1,3})"
+        + _FREE
+        + r"(?P<value>[A-Za-z0-9_.~+/=:-]{8,8000}+)(?!\s{1,3}\[redacted:)",
+    ),
+    (
+        "signature",
+        ("signature", "sig"),
+        r"(?P<keep>(?i:signature|(?<=[?&;])sig)[=:]\s?)(?P<value>[A-Za-z0-9%+/=_-]{32,600})",
+    ),
+    (
+        "cookie",
+        ("cookie",),
+        r"(?P<keep>(?i:cookie2?)"
+        + _QUOTE
+        + r"\s{0,3}[:=\s,]\s{0,3}"
+        + _QUOTE
+        + r"[A-Za-z0-9_.$-]{1,80}=)"
+        + _FREE
+        + r"(?P<value>[^\s\"';,<>]{6,4096}(?:;\s?(?!(?i:path|domain|expires|max-age|secure|httponly|samesite))[A-Za-z0-9_.$-]{1,80}=[^\s\"';,\[]{1,4096}){0,60})",
+    ),
+    (
+        "named-secret",
+        NAMES_OF_SECRETS,
+        # Without the front of the name: looking for where it begins would cost ten times as much.
+        r"(?P<keep>"
+        + _NAME
+        + _QUOTE
+        + r"(?:\s{0,3},?\s{0,12}"
+        + _QUOTE
+        + r"(?i:value)"
+        + _QUOTE
+        + r")?"
+        r"(?:\]|\.?)?(?P<before>\s{0,3})(?P<sign>:=|=>|==?|:|%3[adAD])(?:\s{0,3}[|>]-?)?(?P<after>\s{0,12})(?:[@urbf]?"
+        + _QUOTE
+        + r"))"
+        + _FREE
+        + r"(?!%[a-z({]|(?i:true|false|null|none|nil|undefined)\b)"
+        + _VALUE,
+    ),
+    (
+        "named-phrase",
+        ("passphrase", "passphrase ", "seed phrase", "seed_phrase", "recovery phrase"),
+        r"(?P<keep>(?i:passphrase|mnemonic|(?:seed|recovery)[_ ]phrase)"
+        + _QUOTE
+        + r"\s{0,3}(?:[:=]|is|\s)\s{0,3}[\"'`]?)"
+        r"(?P<value>(?:[A-Za-z0-9]{2,12}[ -]){3,23}[A-Za-z0-9]{2,12})(?=[\"'`\r\n]|\Z)",
+    ),
+    (
+        "named-key",
+        WEAK_NAMES,
+        r"(?P<keep>(?P<name>(?i:key|pass|auth|psk|pw)(?i:s|[_-]?(?:data|b64|base64|[0-9]{1,2}))?)"
+        + _QUOTE
+        + r"(?:\s{0,3},?\s{0,12}"
+        + _QUOTE
+        + r"(?i:value)"
+        + _QUOTE
+        + r")?"
+        r"\s{0,3}(?P<sign>:=|=>|=|:|%3[adAD])(?P<after>\s{0,3})"
+        + _QUOTE
+        + r")"
+        + _FREE
+        + r"(?P<value>[A-Za-z0-9+/_=.~:!@#^*-]{6,4000})(?![(\[])",
+    ),
+    (
+        "option",
+        (
+            *(
+                "-password",
+                "-passwd",
+                "-passphrase",
+                "-pass ",
+                "-token",
+                "-secret",
+                "-apikey",
+                "-key ",
+            ),
+            *("-auth ", "-user ", "-pwd ", "-credential", "-oauth2-bearer "),
+        ),
+        r"(?P<keep>-(?:password|passwd|passphrase|pass|token|secret|apikey|auth|credentials?|pwd|user|key|oauth2-bearer)"
+        r"(?:\s{1,3}|=|[\"'],\s{0,3})[\"']?)(?!-)" + _FREE + _WORD,
+    ),
+    (
+        "short-option",
+        (" -u", " -p", " -a", " -w", " -P", " -U", " -b"),
+        r"(?P<keep>\s-(?P<name>[upawPUb])(?P<after>\s{0,3})[\"']?)(?!-)" + _FREE + _WORD,
+    ),
+    (
+        "piped-password",
+        ("echo ", "printf "),
+        r"(?P<keep>(?i:echo|printf)\s{1,3}(?:-n\s{1,3})?(?:['\"]%s(?:\\n)?['\"]\s{1,3})?[\"']?(?:[A-Za-z0-9_-]{1,32}:)?)"
+        + _FREE
+        + r"(?P<value>[^\s\"'|]{4,200})(?=[\"']?\s{0,3}\|\s{0,3}(?:sudo\s|passwd|chpasswd|[a-z.-]{2,20}(?:\s[^\n|]{1,200}?)?--?[a-z-]{0,20}stdin))",
+    ),
+    (
+        "spaced-secret",
+        (
+            *(
+                "password ",
+                "passwd ",
+                "passphrase ",
+                "password\t",
+                "password(",
+                "password',",
+                'password",',
+            ),
+            *(
+                "_token ",
+                "_secret ",
+                "_key ",
+                "requirepass ",
+                "identified by",
+                "-passin",
+                "-passout",
+            ),
+            "-securestring",
+        ),
+        r"(?P<keep>(?i:password|passwd|passphrase|secret|token|(?:api|access|secret|private)_?key|requirepass|identified(?:\s{1,3}with\s{1,3}\S{1,40})?\s{1,3}by|_key"
+        r"|-pass(?:in|out)|-securestring(?:\s{1,3}-(?:string|asplaintext|force)){0,3})"
+        r"(?:\s{1,3}(?:is|was|as|to|for\s{1,3}[^\s]{1,40}\s{1,3}is)\b:?)?(?:[\"'],)?[\s(]{1,4}(?:pass:)?(?P<quote>[\"'`]{0,1}))"
+        + _FREE
+        + r"(?P<value>[^\s\"'`<>|]{4,500})",
+    ),
+    (
+        "netrc",
+        ("login", "machine "),
+        r"(?P<keep>(?i:machine\s{1,4}\S{1,200}\s{1,8}|(?=login))(?i:login|account)\s{1,8}\S{1,200}\s{1,8}(?:account\s{1,8}\S{1,200}\s{1,8})?(?i:password)\s{1,8})"
+        + _FREE
+        + r"(?P<value>\S{1,300})",
+    ),
+    (
+        "netrc",
+        ("machine ",),
+        r"(?P<keep>(?i:machine)\s{1,4}\S{1,200}\s{1,8}(?i:password)\s{1,8})"
+        + _FREE
+        + r"(?P<value>\S{1,300})",
+    ),
+    (
+        "pgpass",
+        (":5432:", ":6432:", ":*:"),
+        r"(?P<keep>:(?:5432|6432|\*):[^\s:]{1,64}:[^\s:]{1,64}:)"
+        + _FREE
+        + r"(?P<value>[^\s:]{4,200})(?=\s|\Z)",
+    ),
+    (
+        "tagged-secret",
+        ("password>", "passwd>", "passphrase>", "token>", "secret>", "key>", "pwd>"),
+        r"(?P<keep>(?i:password|passwd|passphrase|token|secret|key|pwd)>\s{0,20})"
+        + _FREE
+        + r"(?P<value>[^<\s]{4,4000})(?=\s{0,20}</)",
+    ),
+)
+RULES: tuple[Rule, ...] = (*OWN_RULES, *VENDOR_RULES)
