@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import TYPE_CHECKING
 
@@ -193,9 +194,7 @@ def check_purge(workspace: Workspace, now: int, fix: bool) -> Check:
 def check_secrets(workspace: Workspace, now: int, fix: bool) -> Check:
     """Whether anything is stored that the redaction rules of today would take out. `fix` takes it out."""
     try:
-        if stored_secrets.is_current(workspace):
-            return accept("secrets", "What is stored was redacted with the rules of today")
-        found = stored_secrets.find(workspace)
+        return _check_secrets(workspace, now, fix)
     except HoldfastError as error:  # settings that cannot be read, or a store that is away
         return warn(
             "secrets",
@@ -203,26 +202,29 @@ def check_secrets(workspace: Workspace, now: int, fix: bool) -> Check:
             why=error.message,
             fix=error.hint,
         )
-    count = len(found["records"]) + len(found["streams"]) + len(found["files"]) + found["sessions"]
-    if not count:
-        if not workspace.journal.read_only:
+
+
+def _check_secrets(workspace: Workspace, now: int, fix: bool) -> Check:
+    if stored_secrets.is_current(workspace):
+        return accept("secrets", "What is stored was redacted with the rules of today")
+    found = stored_secrets.find(workspace)
+    held = (
+        f"{plural(len(found['records']), 'record')} in {plural(len(found['streams']), 'stream')}, "
+        f"{plural(len(found['files']), 'file')} and {plural(found['sessions'], 'observation')}"
+    )
+    if not found["rules"]:
+        with contextlib.suppress(HoldfastError):  # on a read-only disk, the next look is as long
             stored_secrets.accept(workspace)
         return accept("secrets", "Nothing that is stored looks like a secret")
     rules = ", ".join(f"{name} {times}" for name, times in sorted(found["rules"].items()))
-    what = (
-        f"{plural(len(found['records']), 'record')} in {plural(len(found['streams']), 'stream')}, "
-        f"{plural(len(found['files']), 'file')} and {plural(found['sessions'], 'observation')} hold what "
-        f"the redaction rules of today take out ({rules})"
-    )
     why = "They were stored under older rules, and may hold secrets."
-    if fix and not workspace.journal.read_only:
+    if fix:
         refused = stored_secrets.redact(workspace, found, now=now)
         if not refused:
-            fixed = (
-                f"{what.partition(' hold ')[0]} were redacted; the bodies of the records are erased"
-            )
+            fixed = f"{held} were redacted; the bodies of the records are erased"
             return accept("secrets", "What is stored was redacted again", fixed=fixed)
         why = f"Only a person changes what people decided: {', '.join(refused[:5])}."
+    what = f"{held} hold what the redaction rules of today take out ({rules})"
     return warn("secrets", what, why=why, fix="holdfast doctor --fix")
 
 
