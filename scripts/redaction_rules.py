@@ -78,6 +78,7 @@ LEFT_OUT = frozenset(
 )
 # Where the literal that CredSweeper names is not where the key begins.
 LITERALS: dict[str, list[str]] = {
+    "PayPal Braintree Access Token": ["access_token$"],
     "Shopify Token": ["shpat_", "shpca_", "shppa_", "shpss_", "shptka_"],
     "Groq API Key": ["gsk_"],
     "MailGun API Key": ["key-"],
@@ -154,7 +155,11 @@ def convert(rule: dict[str, Any]) -> tuple[str, list[str], str] | None:
     begins = re.compile(rf"\(\?:\(?{re.escape(literals[0][:2])}")
     if begins.match(pattern):
         # A literal up to its first sign: the quick test looks at what stands before signs.
-        literals = list(dict.fromkeys(re.sub(r"(?<=[_.-]).*", "", each) for each in literals))
+        literals = list(
+            dict.fromkeys(
+                each if "$" in each else re.sub(r"(?<=[_.-]).*", "", each) for each in literals
+            )
+        )
         pattern = EDGE + pattern
     re.compile(pattern)
     words = re.sub(r"[^a-z0-9]+", "-", rule["name"].lower()).strip("-")

@@ -163,7 +163,7 @@ def _judge_prefixed(match: re.Match[str], text: str, value: str) -> bool:
     if text[match.start() - 1 : match.start()] in ("+", "/"):
         return False  # in the middle of base64
     _, _, rest = value.replace("-", "_").replace(".", "_").partition("_")
-    return _is_random(rest or value, 12)
+    return _is_random(rest or value, 12) or len(_longest_run(rest)) >= 24
 
 
 def _judge_url(match: re.Match[str], text: str, value: str) -> bool:
@@ -227,6 +227,8 @@ def _judge_short_option(match: re.Match[str], text: str, value: str) -> bool:
         return "redis-cli" in line
     if option == "w":
         return "ldap" in line or "security " in line
+    if option == "k":
+        return "openssl" in line
     return option == "P" and any(one in line for one in ("zip ", "sqlcmd", "bcp "))
 
 
@@ -243,9 +245,17 @@ def _judge_spaced(match: re.Match[str], text: str, value: str) -> bool:
         return True
     if keep.startswith("identified"):
         return bool(match["quote"])
+    if keep.startswith(("token", "secret", "key")):
+        # In prose, between a backtick or behind "is": only what cannot be a word or a digest.
+        return _is_random(value, 12) and not _is_path(value) and not _is_digest(value)
     if match["quote"]:
         return len(value) >= 6 and not value.isalpha()
     return len(value) >= 6 and _has_digit_and_letter(value) and not _is_path(value)
+
+
+def _is_digest(value: str) -> bool:
+    """Whether it may be the hash of a commit or a file."""
+    return all(letter in "0123456789abcdef" for letter in value)
 
 
 def _is_path(value: str) -> bool:
@@ -258,6 +268,10 @@ def _judge_netrc(match: re.Match[str], text: str, value: str) -> bool:
     return match["keep"].lower().startswith("machine") or not value.strip(".,;:").isalpha()
 
 
+def _judge_cookie(match: re.Match[str], text: str, value: str) -> bool:
+    return _is_free(value) and len(value) >= SHORTEST_SECRET
+
+
 def _judge_free(match: re.Match[str], text: str, value: str) -> bool:
     return _is_free(value)
 
@@ -268,7 +282,7 @@ JUDGES: dict[str, Callable[[re.Match[str], str, str], bool]] = {
     "url-token": _judge_random,
     "authorization": _judge_authorization,
     "signature": _judge_random,
-    "cookie": _judge_free,
+    "cookie": _judge_cookie,
     "named-secret": _judge_named,
     "named-phrase": _judge_free,
     "named-key": _judge_weak,
@@ -277,6 +291,7 @@ JUDGES: dict[str, Callable[[re.Match[str], str, str], bool]] = {
     "piped-password": _judge_piped,
     "spaced-secret": _judge_spaced,
     "netrc": _judge_netrc,
+    "oracle-password": _judge_free,
     "pgpass": _judge_free,
     "tagged-secret": _judge_free,
 }

@@ -19,13 +19,25 @@ for _place, (_, _literals, _) in enumerate(RULES):
 # The literals again, as the quick test wants them; to look for a word in 2 KB takes a microsecond, for a letter
 # a twentieth of it. Names are looked for before each `=` and `:`: a name, its ending, a quote and three
 # blanks, which JSON spells in six letters each, take no more than that. Options are looked for behind each `-`,
-# and keys where a long word with a digit is. The others stand behind a sign or a word that most texts lack.
+# and keys where a long word is. The others stand behind a sign or a word that most texts lack.
 BEFORE_SIGN = 40
 BEFORE_RUN = 20
 # What must occur, and the literals that are looked for then.
 _GATES: dict[str, tuple[str, ...]] = {
-    "@": ("://",),
-    "$": ("$1$", "$2a$", "$2b$", "$2y$", "$5$", "$6$", "$y$", "$apr1$", "$argon2", "$pbkdf2"),
+    "@": ("://", "sqlplus ", "thin:"),
+    "$": (
+        "access_token$",
+        "$1$",
+        "$2a$",
+        "$2b$",
+        "$2y$",
+        "$5$",
+        "$6$",
+        "$y$",
+        "$apr1$",
+        "$argon2",
+        "$pbkdf2",
+    ),
     "%": ("%3a%2f%2f", "bearer%20"),
     "*": (":*:",),
     ">": ("password>", "passwd>", "passphrase>", "token>", "secret>", "key>", "pwd>"),
@@ -57,12 +69,12 @@ _NAMED: dict[str, tuple[str, ...]] = {
 }
 _PROGRAMS = (
     *("curl", "wget", "http", "sshpass", "mysql", "mariadb", " login", "redis-cli", "ldap", "7z"),
-    *("zip ", "mongo", "sqlcmd", "bcp ", "smbclient", "security ", "cqlsh", "influx"),
+    *("zip ", "mongo", "sqlcmd", "bcp ", "smbclient", "security ", "cqlsh", "influx", "openssl"),
 )
-_SHORT_OPTIONS = (" -u", " -p", " -a", " -w", " -P", " -U", " -b")
+_SHORT_OPTIONS = (" -u", " -p", " -a", " -w", " -P", " -U", " -b", " -k")
 _PRIVATE_KEY = ("-----begin", "---- begin")
 _BEFORE_LONG_WORDS = (
-    *("bearer ", "basic ", "oauth:", "private-lines:", "_key ", "_secret ", "_token ", "://"),
+    *("bearer ", "basic ", "oauth:", "private-lines:", "key ", "secret ", "token ", "://"),
 )
 _HOSTS = (
     *("hooks.slack.com/", "webhook.office.com/", "logic.azure.com", "hooks.zapier.com/"),
@@ -159,7 +171,7 @@ def _find_options(text: str, lowered: str, found: set[str]) -> None:
             )
         if not piece:
             has_dashes = True
-        elif start[0] in "upawb" and before[-1:] == " ":
+        elif start[0] in "upawbk" and before[-1:] == " ":
             has_options = True
         before = piece
     if has_dashes:
@@ -175,7 +187,9 @@ def _find_keys(text: str, lowered: str, runs: str, found: set[str]) -> None:
     while start >= 0:
         end = runs.find(" ", start)
         word = text[start:end] if end >= 0 else text[start:]
-        if not word.replace("-", "").replace("_", "").isalpha():
+        parts = word.replace("-", "_").split("_")
+        # Words joined by signs, without a digit, are a name.
+        if not "".join(parts).isalpha() or len(max(parts, key=len)) >= len(_RUN):
             words.add(text[max(0, start - BEFORE_RUN) : start] + word)
         start = runs.find(_RUN, end) if end >= 0 else -1
     if not words:

@@ -18,7 +18,7 @@ RULES_VERSION = 2
 KEYS = tuple(
     f"{what}{sign}key"
     for what in ("api", "access", "private", "account", "preshared", "encryption", "signing")
-    for sign in ("", "_", "-")
+    for sign in ("", "_", "-", " ")
 )
 NAMES_OF_SECRETS = (
     *("secret", "token", "passw", "passphrase", "passcode", "pwd", "credential", "mnemonic"),
@@ -34,16 +34,14 @@ _FREE = r"(?!\[redacted:|\$[({A-Za-z_]|<|\{)"
 _QUOTE = r"(?:\\{0,3}[\"'`]|&quot;|&#3[49];)?"
 _NAME = (
     r"(?i:secret|token|passwd|password|passwort|passphrase|passcode|pwd|credential|mnemonic"
-    r"|(?:api|access|private|account|preshared|encryption|signing)[_-]?key)"
+    r"|(?:api|access|private|account|preshared|encryption|signing)[_ -]?key)"
     r"(?i:s|[_-]?(?:key|value|id|base|prod|production|dev|test|staging|live|b64|base64|raw|[0-9]{1,2})){0,2}"
 )
 # A value in quotes ends with them; a bare one at a blank, a bracket or the next parameter.
 _VALUE = (
     r"(?:(?<=[\"'`])(?P<quoted>[^\s\"'`\\]{5,300}+)"
-    r"|(?P<value>(?:(?!&[A-Za-z_]{1,30}=|\\[nrt\"']|&quot;)[^\s\"'`,;<>(){}\[\]]){5,300}+)(?![(\[]))"
+    r"|(?P<value>(?:(?!&[A-Za-z_]{1,30}=|\\[nrt\"']|&quot;)[^\s\"'`,;<>(){}\[\]\x1b]){5,300}+)(?![(\[]))"
 )
-_LONGEST_VALUE = 300
-_REST_OF_VALUE = r"[^\s\"'`,;<>(){}\[\]\\]*+"
 _WORD = r"(?P<value>[^\s\"'`<>|;]{4,2000})"
 
 # Prefixes that vendors put before keys: lists of shapes grow old, prefixes do not. What follows must look random.
@@ -53,7 +51,7 @@ sntryu_ nyk_ waka_ RGAPI- sgp_ rubygems_ PMAK- PMAT- tskey- CFPAT- xkeysib- tgp_
 squ_ glsa_ glc_ glagent- glsoat- gloas- glptt- glcbt- glimt- gldt- glft- glrt- glrtr- glwt- shpat_
 shpca_ shppa_ shpss_ shptka_ dop_ doo_ dor_ dos_ pscale_ NRAK- NRII- NRJS- cfat_ cfut_ hvs. hvb.
 hvr. ops_ vcp_ vck_ nfp_ phx_ phc_ phs_ tfp_ BBDC- r8_ fw_ jina_ lsv2_ e2b_ fo1_ fm2_ bkua_ rnd_
-whsec_ sq0atp- sq0csp- rzp_ FLWSECK- FLWSECK_ secret_ re_ napi_ apify_ pat- duffel_ mlsn. pnu_
+whsec_ sq0atp- sq0csp- rzp_ FLWSECK- FLWSECK_ secret_ re_ napi_ apify_ pat- duffel_ mlsn. pnu_ pa-
 aio_ xoxc- xoxd- lin_ csk- pcsk_ key_ hcaik_ hcalk_ sk_ live_ access- github_ glpat- npm_ hf_ sb_
 sbp_ dapi AKID LTAI ATBB ATATT3 ATCTT3 AKCp EAAA IGQV EZAK ABSK
 """
@@ -137,6 +135,7 @@ OWN_RULES: tuple[Rule, ...] = (
         EDGE
         + r"(?P<keep>)(?P<value>[A-Za-z][A-Za-z0-9]{1,9}[_.-]?(?:[A-Za-z0-9_~+/=-]|\.(?=[A-Za-z0-9])){12,500}+)",
     ),
+    ("crates-token", ("cio",), r"(?<![A-Za-z0-9+/_-])cio[A-Za-z0-9]{32}(?![A-Za-z0-9])"),
     ("twitch-token", ("oauth:",), EDGE + r"oauth:[a-z0-9]{30}(?![A-Za-z0-9])"),
     (
         "password-hash",
@@ -186,7 +185,7 @@ OWN_RULES: tuple[Rule, ...] = (
         + _QUOTE
         + r"[A-Za-z0-9_.$-]{1,80}=)"
         + _FREE
-        + r"(?P<value>[^\s\"';,<>]{6,4096}(?:;\s?(?!(?i:path|domain|expires|max-age|secure|httponly|samesite))[A-Za-z0-9_.$-]{1,80}=[^\s\"';,\[]{1,4096}){0,60})",
+        + r"(?P<value>[^\s\"';,<>]{1,4096}(?:;\s?(?!(?i:path|domain|expires|max-age|secure|httponly|samesite))[A-Za-z0-9_.$-]{1,80}=[^\s\"';,\[]{1,4096}){0,60})",
     ),
     (
         "named-secret",
@@ -200,7 +199,10 @@ OWN_RULES: tuple[Rule, ...] = (
         + r"(?i:value)"
         + _QUOTE
         + r")?"
-        r"(?:\]|\.?)?(?P<before>\s{0,3})(?P<sign>:=|=>|==?|:|%3[adAD])(?:\s{0,3}[|>]-?)?(?P<after>\s{0,12})(?:[@urbf]?"
+        r"(?:\]|\.|\*\*)?\s{0,3}"
+        # With its type in between, only before a quote.
+        r"(?::\s{0,3}&?[A-Za-z][A-Za-z0-9_.<>?|]{0,40}\s{0,3}=(?=\s{0,3}[\"'`])|:=|=>|==?|:|%3[adAD])"
+        r"(?:\*\*|\s{0,3}[|>]-?|\s{1,3}[&!][A-Za-z_]{1,20}(?=\s))?(?P<after>\s{0,12})(?:\x1b\[[0-9;]{0,12}m)?(?:[@urbf]?"
         + _QUOTE
         + r"))"
         + _FREE
@@ -209,7 +211,7 @@ OWN_RULES: tuple[Rule, ...] = (
     ),
     (
         "named-phrase",
-        ("passphrase", "passphrase ", "seed phrase", "seed_phrase", "recovery phrase"),
+        ("passphrase", "passphrase ", "mnemonic", "seed phrase", "seed_phrase", "recovery phrase"),
         r"(?P<keep>(?i:passphrase|mnemonic|(?:seed|recovery)[_ ]phrase)"
         + _QUOTE
         + r"\s{0,3}(?:[:=]|is|\s)\s{0,3}[\"'`]?)"
@@ -244,15 +246,23 @@ OWN_RULES: tuple[Rule, ...] = (
                 "-apikey",
                 "-key ",
             ),
-            *("-auth ", "-user ", "-pwd ", "-credential", "-oauth2-bearer "),
+            *(
+                "-auth ",
+                "-user ",
+                "-pwd ",
+                "-credential",
+                "-oauth2-bearer ",
+                "-storepass ",
+                "-keypass ",
+            ),
         ),
-        r"(?P<keep>-(?:password|passwd|passphrase|pass|token|secret|apikey|auth|credentials?|pwd|user|key|oauth2-bearer)"
+        r"(?P<keep>-(?:password|passwd|passphrase|pass|token|secret|apikey|auth|credentials?|pwd|user|key|oauth2-bearer|storepass|keypass)"
         r"(?:\s{1,3}|=|[\"'],\s{0,3})[\"']?)(?!-)" + _FREE + _WORD,
     ),
     (
         "short-option",
-        (" -u", " -p", " -a", " -w", " -P", " -U", " -b"),
-        r"(?P<keep>\s-(?P<name>[upawPUb])(?P<after>\s{0,3})[\"']?)(?!-)" + _FREE + _WORD,
+        (" -u", " -p", " -a", " -w", " -P", " -U", " -b", " -k"),
+        r"(?P<keep>\s-(?P<name>[upawPUbk])(?P<after>\s{0,3})[\"']?)(?!-)" + _FREE + _WORD,
     ),
     (
         "piped-password",
@@ -274,9 +284,9 @@ OWN_RULES: tuple[Rule, ...] = (
                 'password",',
             ),
             *(
-                "_token ",
-                "_secret ",
-                "_key ",
+                "token ",
+                "secret ",
+                "key ",
                 "requirepass ",
                 "identified by",
                 "-passin",
@@ -284,11 +294,18 @@ OWN_RULES: tuple[Rule, ...] = (
             ),
             "-securestring",
         ),
-        r"(?P<keep>(?i:password|passwd|passphrase|secret|token|(?:api|access|secret|private)_?key|requirepass|identified(?:\s{1,3}with\s{1,3}\S{1,40})?\s{1,3}by|_key"
+        r"(?P<keep>(?i:password|passwd|passphrase|secret|token|key|requirepass|identified(?:\s{1,3}with\s{1,3}\S{1,40})?\s{1,3}by"
         r"|-pass(?:in|out)|-securestring(?:\s{1,3}-(?:string|asplaintext|force)){0,3})"
-        r"(?:\s{1,3}(?:is|was|as|to|for\s{1,3}[^\s]{1,40}\s{1,3}is)\b:?)?(?:[\"'],)?[\s(]{1,4}(?:pass:)?(?P<quote>[\"'`]{0,1}))"
+        r"(?:\s{1,3}(?:is|was|as|to|for\s{1,3}[^\s]{1,40}\s{1,3}is)\b:?|\s{1,3}(?:->|=>|\|))?(?:[\"'],)?[\s(]{1,4}(?:pass:)?(?P<quote>[\"'`]{0,1}))"
         + _FREE
         + r"(?P<value>[^\s\"'`<>|]{4,500})",
+    ),
+    (
+        "oracle-password",
+        ("sqlplus ", "thin:"),
+        r"(?P<keep>(?i:sqlplus\s{1,3}(?:-\S{1,20}\s{1,3}){0,3}|thin:)[A-Za-z0-9_$#]{1,64}/)"
+        + _FREE
+        + r"(?P<value>[^\s/@\"']{3,128})(?=@)",
     ),
     (
         "netrc",

@@ -104,7 +104,7 @@ VENDOR_RULES = (
     ),
     (
         "paypal-braintree-access-token",
-        ("access_",),
+        ("access_token$",),
         r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))(?:access_token\$production\$[0-9a-z]{16}\$[0-9a-z]{32})(?![0-9A-Za-z_-])",
     ),
     (
