@@ -15,8 +15,8 @@ from holdfast.kernel.digest import digest
 from holdfast.kernel.errors import HoldfastError, NotAllowed, NotFound, Usage, from_os_error
 from holdfast.kernel.rules import Decision
 from holdfast.kernel.state import at_version, load
-from holdfast.kernel.tree_file import TreeFile
 from holdfast.kernel.text import quote
+from holdfast.kernel.tree_file import TreeFile
 from holdfast.kernel.views import quarantine
 from holdfast.kernel.views.files import Unreadable, file_at, identity_of, read_file
 from holdfast.kernel.views.files import text_of as text_in
