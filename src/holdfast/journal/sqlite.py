@@ -325,7 +325,8 @@ class SqliteJournal:
         effects: Sequence[Effect] = (),
     ) -> list[Receipt]:
         refused: Append | None = None
-        connection = self.connection()
+        # Which file it is, is looked at afterwards, before the answer.
+        connection = self._connections.get((os.getpid(), get_ident())) or self.connection()
         # Without it if this commit fails: what it changed of the tail did not happen.
         tail = self._tails.pop(connection, None)
         try:
