@@ -21,6 +21,7 @@ from holdfast.maintenance import purge as operation
 from tests.cli.conftest import Answer, Holdfast
 from tests.conftest import Git
 from tests.dying import die_at
+from tests.gates.person import seen
 from tests.gates.test_gates import PERSON, answer, ask, look
 from tests.privileges import modes_count
 
@@ -39,7 +40,7 @@ def purge_as_person(*, id: str = "", text: str = "") -> operation.Purged:
     """As a person whom the terminal has seen: what people decided, no other may purge."""
     workspace, now = discover(), clock.now()
     found = operation.find(workspace, id=id, text=text, now=now)
-    return operation.erase(workspace, found, text=text, actor="ada", now=now, person=PERSON)
+    return operation.erase(workspace, found, text=text, actor="ada", now=now, person=seen(PERSON))
 
 
 def holders(*roots: Path) -> list[str]:
