@@ -213,8 +213,10 @@ def _check_secrets(workspace: Workspace, now: int, fix: bool) -> Check:
         f"{plural(len(found['files']), 'file')} and {plural(found['sessions'], 'observation')}"
     )
     if not found["rules"]:
-        with contextlib.suppress(HoldfastError):  # on a read-only disk, the next look is as long
-            stored_secrets.accept(workspace)
+        # On a read-only disk, the next look is as long. A journal without records stays as it was made.
+        with contextlib.suppress(HoldfastError):
+            if workspace.journal.heads():
+                stored_secrets.accept(workspace)
         return accept("secrets", "Nothing that is stored looks like a secret")
     rules = ", ".join(f"{name} {times}" for name, times in sorted(found["rules"].items()))
     why = "They were stored under older rules, and may hold secrets."
