@@ -7,6 +7,7 @@ a repository, or that an agent put in its place later, leads them elsewhere.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import socket
@@ -282,3 +283,27 @@ def test_a_python_hook_replaces_an_older_launcher(hooks: Hooks) -> None:
         check=True,
     )
     assert (hooks.folder / launcher.NAME).read_text() == launcher.text(str(hooks.folder))
+
+
+def test_an_event_names_no_transcript_of_another_project(
+    hooks: Hooks, holdfast: Holdfast, tmp_path: Path
+) -> None:
+    """In a hook's payload, and in a file that waits: its text would come into this project's files."""
+    other = tmp_path / "other project"
+    other.mkdir()
+    conversation = session_world.Conversation(other)
+    conversation.add("user", {"role": "user", "content": "The launch code is 0000-SESAME."})
+    conversation.edit("code.txt", "0000", "0000-SESAME")
+    conversation.leave()
+    said = {"transcript_path": str(conversation.path), "source": "startup"}
+    hooks("claude", "SessionStart", **said)
+    hooks("claude", "Stop", **said)
+    pending = hooks.root / ".holdfast" / "pending"
+    pending.mkdir(parents=True)
+    (pending / "claude.Stop.s2.77").write_text(
+        json.dumps({"session_id": "s2", "cwd": str(hooks.root), **said})
+    )
+    hooks("claude", "SessionStart", session_id="s3", source="startup")
+    for words in (["resume"], ["history"], ["status"], ["export"]):
+        assert "SESAME" not in holdfast(*words).out, words
+    assert b"SESAME" not in session_world.every_byte_under(hooks.root)

@@ -220,6 +220,19 @@ def session_at(path: str) -> FoundSession | None:
     return finder_of(client).session_at(path, modified_at(path))
 
 
+def is_of_project(path: str, roots: Iterable[str]) -> bool:
+    """Return whether the session of a transcript worked in one of these folders, or began in one above them. One
+    that does not say where it worked is taken for it."""
+    found = session_at(path)
+    if found is None or not found["cwd"]:
+        return found is not None
+    cwd = os.path.realpath(found["cwd"]) if os.path.isabs(found["cwd"]) else ""
+    return any(
+        SessionPlace(root).holds(found["cwd"]) or (cwd and f"{root}/".startswith(f"{cwd}/"))
+        for root in roots
+    )
+
+
 def identify(path: str) -> ClientName | Literal[""]:
     """Which client wrote a transcript, by its content; empty when that cannot be told."""
     head = read_piece(path, MOST_BYTES)

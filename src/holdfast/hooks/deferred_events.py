@@ -11,11 +11,12 @@ import fcntl
 import os
 import time
 
-from holdfast.clients.table import CLIENTS
+from holdfast.clients.table import CLIENTS, safe_id
 from holdfast.kernel import clock, failures
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.workspace import discover
+from holdfast.session import session_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -120,6 +121,11 @@ def _finish_one(workspace: Workspace, kept: DeferredEvent) -> None:
     payload.setdefault(
         "session_id", "" if CLIENTS[kept.client].has_nameless_hooks else kept.session
     )
+    # A file that others could write names no path: the session's own record does.
+    session = safe_id(str(payload["session_id"] or ""))
+    known = session_files.read(workspace, session, session_files.TRANSCRIPT)
+    payload.pop("transcriptPath", None)
+    payload["transcript_path"] = known.get("path", "")
     respond_to(
         kept.client,
         kept.event,

@@ -127,8 +127,6 @@ def respond_to(
             # Its work goes on; `session.usage_limits` has the file.
             _forget(f"{workspace.private}/limits/{event.session}")
     has_marks = LAUNCHER in os.environ
-    if has_marks and event.means == "tool" and not os.path.exists(latch.quiet_file(workspace)):
-        _put_back(workspace, f"{client_name} {name}", now)
     stopped = latch.read(workspace)
     holder = workspace
     if stopped is None and around is not None:
@@ -179,20 +177,6 @@ def _forget(path: str) -> None:
         os.unlink(path)
     except OSError:
         return
-
-
-def _put_back(workspace: Workspace, hook: str, now: int) -> None:
-    """No mark says that nothing holds here. Its file may have been removed together with a stop's or an
-    alert's: the records know."""
-    try:
-        streams = ("stop:workspace", "budget:default")
-        if not workspace.exists() or not any(map(workspace.journal.head, streams)):
-            return
-        from holdfast.budgets.stop import put_back
-
-        put_back(workspace, now=now)
-    except Exception as error:
-        _note_failure(workspace, hook, error, now)
 
 
 def _finish_deferred(workspace: Workspace, event: HookEvent) -> None:

@@ -10,11 +10,13 @@ import os
 
 import apsw
 
+from holdfast.clients.discovery import is_of_project
 from holdfast.clients.lines import Unread
 from holdfast.clients.usage import amounts
 from holdfast.clients.usage.reader import forget_observation, key_of, refresh
 from holdfast.clients.usage.tally import in_memory, open_tally
 from holdfast.kernel.errors import StoreAway
+from holdfast.kernel.workspace import worktrees
 from holdfast.session import session_files, sessions, spending
 from holdfast.session.observed_state import is_empty
 from holdfast.session.rules.session import stream_of
@@ -61,7 +63,10 @@ def look(
     kept = session_files.read(workspace, session, session_files.TRANSCRIPT).get("path")
     observed = state.get("observed") if state else None
     for path in (transcript, kept, observed["path"] if observed else ""):
-        if isinstance(path, str) and path and os.path.isfile(path) and not path.endswith(".db"):
+        if not isinstance(path, str) or not os.path.isfile(path) or path.endswith(".db"):
+            continue
+        # An agent can name any file: another project's session is not brought into this journal.
+        if is_of_project(path, worktrees(workspace)):
             return look_at(workspace, spending.sources_at(path), now=now)
     of = observed.get("session") if observed else ""
     return look_at(workspace, spending.sources_of(workspace, of or session), now=now)
