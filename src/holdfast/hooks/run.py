@@ -169,7 +169,7 @@ def _pass_door(answer: Any, workspace: Workspace) -> Any:
         return answer
     from holdfast.kernel.door import Door
 
-    return Door(workspace, opens=True).value(answer, canonical_json.dumps(answer))
+    return Door(workspace, opens=True).value(answer)
 
 
 def _forget(path: str) -> None:

@@ -15,6 +15,7 @@ from holdfast.kernel.text import UNKNOWN, harmless, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from holdfast.kernel.workspace import Workspace
@@ -39,17 +40,21 @@ class Door:
         except HoldfastError:
             return WITHHELD
 
-    def value(self, value: Any, serialised: str) -> Any:
-        """Return the JSON value as it may be shown: equal to the one given where nothing is to be hidden."""
-        try:
-            return self._redactor.value(self._walk(value), serialised)
-        except HoldfastError:
-            return WITHHELD
+    def value(self, value: Any) -> Any:
+        """Return the JSON value as it may be shown: the one given where nothing is to be hidden. No name of a
+        field tells of a secret here: `tokens` counts some."""
+        return self._changed(value, self._text)
 
-    def redacted(self, value: Any, serialised: str) -> Any:
+    def redacted(self, value: Any) -> Any:
         """Return the JSON value without secrets, for a text that spells unseen letters out."""
+        return self._changed(value, self._redactor.text)
+
+    def _changed(self, value: Any, change: Callable[[str], str]) -> Any:
+        texts: list[str] = []
+        _collect(value, texts)
+        together = "\n".join(texts)
         try:
-            return self._redactor.value(_with_lists(value), serialised)
+            return value if change(together) == together else _walk(value, change)
         except HoldfastError:
             return WITHHELD
 
@@ -62,16 +67,6 @@ class Door:
             if clean != bare:
                 return harmless(clean)
         return self._redactor.text(shown)
-
-    def _walk(self, value: Any) -> Any:
-        """The value with its unseen letters pictured, and lists for tuples, into which no redactor looks."""
-        if isinstance(value, str):
-            return value if harmless(value) == value else self._text(value)
-        if isinstance(value, dict):
-            return {self._walk(key): self._walk(item) for key, item in value.items()}
-        if isinstance(value, (list, tuple)):
-            return [self._walk(item) for item in value]
-        return value
 
 
 def _redactor_of(workspace: Workspace | None, *, opens: bool) -> Redactor:
@@ -87,9 +82,24 @@ def _redactor_of(workspace: Workspace | None, *, opens: bool) -> Redactor:
         return Redactor()
 
 
-def _with_lists(value: Any) -> Any:
+def _collect(value: Any, texts: list[str]) -> None:
+    """Every text of a JSON value, with the names of its members."""
+    if isinstance(value, str):
+        texts.append(value)
+    elif isinstance(value, dict):
+        texts.extend(key for key in value if isinstance(key, str))
+        for item in value.values():
+            _collect(item, texts)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            _collect(item, texts)
+
+
+def _walk(value: Any, change: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return change(value)
     if isinstance(value, dict):
-        return {key: _with_lists(item) for key, item in value.items()}
+        return {_walk(key, change): _walk(item, change) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_with_lists(item) for item in value]
+        return [_walk(item, change) for item in value]
     return value

@@ -162,6 +162,10 @@ def defuse(text: str) -> str:
     return text.replace(AT_SIGN, WIDE_AT_SIGN)
 
 
+def undo_defuse(text: str) -> str:
+    return text.replace(WIDE_AT_SIGN, AT_SIGN)
+
+
 def width(text: str) -> int:
     """How many columns a text takes; some letters take two, and some none."""
     return len(text) if text.isascii() else sum(letter_width(letter) for letter in text)

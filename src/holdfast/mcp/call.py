@@ -165,8 +165,7 @@ def _result(
     if len(shown) > LONGEST_TEXT:
         left = len(shown) - LONGEST_TEXT
         shown = f"{shown[:LONGEST_TEXT]}\n({left} more characters: ask for less, or use the command line.)"
-    settled, serialised = canonical_json.storable(envelope)
-    clean = door.value(settled, serialised)
+    clean = door.value(canonical_json.storable(envelope)[0])
     block = TextContent(type="text", text=shown)
     return CallToolResult(content=[block], is_error=is_error, _meta={ENVELOPE: clean})
 

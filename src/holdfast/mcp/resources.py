@@ -97,7 +97,7 @@ def read(folder: str | None, look: Callable[[ToolCall], str]) -> str:
         except Exception as error:
             known = as_error(error)
             door = call.door()
-            data = door.value(known.data(), canonical_json.dumps(known.data()))
+            data = door.value(known.data())
             message = door.text(error_text(known))
             raise MCPError(code=INVALID_PARAMS, message=message, data=data) from None
 

@@ -313,7 +313,7 @@ class PageServer:
     def _problem(
         self, request: Request, error: HoldfastError, status: int, headers: dict[str, str]
     ) -> Response:
-        told = Door().value(error.data(), json.dumps(error.data()))
+        told = Door().value(error.data())
         if request.url.path.endswith((".json", ".events")):
             body = {"schema": SCHEMA, "ok": False, "error": told}
             return in_json(body, status, headers)

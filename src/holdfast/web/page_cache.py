@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import json
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -118,7 +117,7 @@ class PageCache:
     def _pass_door(self, data: dict[str, Any], place: str) -> dict[str, Any]:
         """The data as a page and its JSON may show them."""
         door = Door(self.site.place(place).workspace if place else None)
-        clean: dict[str, Any] = door.value(data, json.dumps(data, ensure_ascii=False))
+        clean: dict[str, Any] = door.value(data)
         return clean
 
     async def read(self, function: Callable[..., T], *arguments: Any) -> T:

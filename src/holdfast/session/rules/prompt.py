@@ -3,7 +3,7 @@ good enough, and the box around it."""
 
 from __future__ import annotations
 
-from holdfast.kernel.text import AT_SIGN, WIDE_AT_SIGN, defuse, literal
+from holdfast.kernel.text import defuse, literal, undo_defuse
 from holdfast.session.rules.model import UNKNOWN_ISSUE, is_issue_name
 from holdfast.session.rules.progress import one_line
 
@@ -119,7 +119,7 @@ def files_in(prompt: str) -> list[str]:
     named = named.removesuffix(".")
     if not found or named in ("", NO_FILES):
         return []
-    return [name.strip('"').replace(WIDE_AT_SIGN, AT_SIGN) for name in named.split(", ")]
+    return [undo_defuse(name.strip('"')) for name in named.split(", ")]
 
 
 def next_action_of(prompt: str) -> str:
