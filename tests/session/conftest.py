@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
+import errno
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ import click
 import pytest
 
 from holdfast.git import run
+from holdfast.kernel import crash
 from tests.conftest import Git
 from tests.session import world
 from tests.trees import copy_tree
@@ -61,14 +63,21 @@ def project(repository: Path, second_commit: Path) -> Path:
 
 
 @pytest.fixture
-def blocked_view(project: Path) -> Break:
-    """From now on `.ccc-progress.md` can be read but no longer be written: a file is in the way."""
+def blocked_view(project: Path) -> Iterator[Break]:
+    """From now on `.ccc-progress.md` can be read but no longer be written: its folder became read-only at the
+    last moment."""
+    taken_back: list[Callable[[], object]] = []
+
+    def refuse() -> None:
+        block()
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
     def block() -> None:
-        shutil.rmtree(project / ".holdfast", ignore_errors=True)
-        (project / ".holdfast").write_text("in the way\n")
+        taken_back.append(crash.register("before placing", refuse))
 
-    return block
+    yield block
+    for take_back in taken_back:
+        take_back()
 
 
 @pytest.fixture

@@ -37,8 +37,9 @@ from holdfast.kernel.plain_file import open_plain, read_plain, write_synced
 from holdfast.kernel.rules import Decision
 from holdfast.kernel.state import PURGED, fold, load
 from holdfast.kernel.tree_file import TreeFile
-from holdfast.kernel.views.asides import DISPLACED, list_asides
+from holdfast.kernel.views.asides import DISPLACED, Asides, list_asides
 from holdfast.kernel.views.asides import MARK as MARK_ASIDE
+from holdfast.kernel.views.edits import is_quiet
 from holdfast.kernel.views.files import file_at
 from holdfast.kernel.workspace import TOOL_FOLDER, user_folder, worktrees
 from holdfast.loop import history as loop_history
@@ -450,8 +451,19 @@ def show_again(place: Workspace, streams: Sequence[str], text: str, now: int) ->
     for stream in dict.fromkeys(row["stream"] for row in journal.views(worktree=place.root)):
         if stream in streams:
             commit(writer, [Order(stream, REPAIR)], actor="holdfast", now=now)
+    for row in journal.views(worktree=place.root):
+        if row["stream"] in streams and row["placed"]:
+            _remove_displaced(Asides(place, row["path"]), row["placed"])
     if place.root != writer.workspace.root:
         place.close()
+
+
+def _remove_displaced(asides: Asides, placed: str) -> None:
+    """Remove what the last write of a view displaced: it holds what is purged. An editor that has it open may
+    still write to it, and keeps it."""
+    displaced = asides.displaced(placed)
+    if displaced is not None and is_quiet(displaced):
+        displaced.remove_if_any()
 
 
 def _remove_empty(file: TreeFile) -> None:
