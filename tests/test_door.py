@@ -393,6 +393,7 @@ WAYS_OUT = {
     ("cli/live_screen.py", "draw"): "the door",
     ("cli/live_screen.py", "leave"): "a code for the terminal",
     ("cli/verbs/client.py", "hook_command"): "what a hook answers has passed it",
+    ("cli/frame.py", "_print_if_possible"): "an error, through the door",
     ("cli/verbs/backup.py", "export_command"): "the journal as it is stored, to be read in again",
     ("cli/parser.py", "parse"): "help texts of ours",
     ("cli/verbs/loop_track.py", "_tick"): "the door",

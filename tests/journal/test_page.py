@@ -56,6 +56,7 @@ def test_the_chain_is_what_the_page_says(repository: Path, holdfast: Holdfast) -
 
 def test_git_touches_no_journal(repository: Path, git: Git, holdfast: Holdfast) -> None:
     assert holdfast("note", "one").code == 0
+    discover().prepare_tool_folder()
     assert Path(".holdfast/.gitignore").read_text().split() == ["*"]
     git("stash", "--all")
     git("clean", "-fdxq")

@@ -159,7 +159,7 @@ def confirm(budget: Budget, type: str, person: Person, until: float | None = Non
     stated = find_stated(budget)[type]
     said, subject = {"answer": "ack", "until": until}, subject_of_answer(type, None)
     signed = make_text(purpose_of_answer(type), subject, said, describe_stated(type, stated))
-    person = sign(budget.workspace, person, signed, command=f"holdfast guard ack {type}")
+    person = sign(budget.workspace, person, signed, command=f"holdfast guard ack {quote(type)}")
     budget.execute_now({"do": "open"}, now=clock.parse(person["at"]))
     command = {"do": "ack", "type": type, "until": until, "by": person, "session": own_id()}
     budget.execute_now(command, now=clock.parse(person["at"]))

@@ -469,7 +469,7 @@ def _print_if_possible(answer: Any) -> bool:
     """Whether an answer could be printed. If not, the caller prints it to standard error."""
     try:
         # Not by `json`, which may not be loaded yet: there may be no descriptor for its file.
-        sys.stdout.write(canonical_json.line(answer) + "\n")
+        sys.stdout.write(canonical_json.line(door().value(answer)) + "\n")
         sys.stdout.flush()
     except (MemoryError, OSError):
         _drop_output()

@@ -21,7 +21,7 @@ from holdfast.git.status import is_covered
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.plain_file import write_all
-from holdfast.kernel.text import plural
+from holdfast.kernel.text import plural, quote
 from holdfast.kernel.tree_file import UNFINISHED, TreeFile, exchange, place_new
 from holdfast.kernel.views.files import identity
 
@@ -203,7 +203,7 @@ def _write(
         raise HoldfastError(
             f"{plural(len(left), 'file')} of {len(changes)} could not be restored: {named}.",
             hint="They stay as they are; restore again. To undo what was restored: "
-            f"holdfast snapshot restore {before[:12]}",
+            f"holdfast snapshot restore {quote(before[:12])}",
             kind="unsnapshotted",
         )
 

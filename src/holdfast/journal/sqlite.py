@@ -600,7 +600,9 @@ class SqliteJournal:
 
     def _refuse_known(self, stream: str) -> None:
         """Refuse a stream that is not there, though its files are known: its row was changed."""
-        if self._rows("SELECT 1 FROM views WHERE stream = ? LIMIT 1", (stream,)):
+        if self._rows(
+            "SELECT 1 FROM views WHERE stream = ? AND placed_version > 0 LIMIT 1", (stream,)
+        ):
             raise journal_damaged(f"{stream} is damaged: its files are known, and it is not there.")
 
     def anchors(self) -> list[Anchored]:

@@ -17,6 +17,7 @@ from holdfast.kernel.errors import (
     Conflict,
     FenceLost,
     HoldfastError,
+    NotAllowed,
     StoreAway,
     Usage,
     VersionConflict,
@@ -70,6 +71,8 @@ if TYPE_CHECKING:
 TRIES = 8
 # How many streams a writer remembers between two commits.
 REMEMBERED = 64
+# The kind of the refusal of a journal that was moved away.
+MOVED = "moved"
 # Milliseconds after which a writer takes the lock again, and looks into the inbox.
 LONGEST_UNLOCKED = 1000
 LONGEST_ID = 128
@@ -193,7 +196,9 @@ def commit(
                     if receipts is not None:
                         return project(writes, receipts)
                 except HoldfastError as error:
-                    if isinstance(error, Conflict) and receipts is None:
+                    # A store that was away may have taken the transaction, which then needs them.
+                    is_refused = isinstance(error, Conflict | NotAllowed) or error.kind == MOVED
+                    if is_refused and receipts is None:
                         unstage(writes)
                     if not can_try_again(writes, error, attempt):
                         raise

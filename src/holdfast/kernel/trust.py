@@ -125,6 +125,8 @@ def remembered_signers(workspace: Workspace) -> list[str]:
 
 def _recorded_signers(workspace: Workspace) -> list[str]:
     try:
+        if workspace.url and not workspace.is_on_server:
+            return []  # to ask does not connect
         recorded = workspace.journal.get(SIGNERS) if workspace.exists() else None
     except HoldfastError:
         return []  # what is wrong with the journal is said elsewhere

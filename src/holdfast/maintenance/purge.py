@@ -36,6 +36,7 @@ from holdfast.kernel.lock import WorkspaceLock
 from holdfast.kernel.plain_file import open_plain, read_plain, write_synced
 from holdfast.kernel.rules import Decision
 from holdfast.kernel.state import PURGED, fold, load
+from holdfast.kernel.text import quote
 from holdfast.kernel.tree_file import TreeFile
 from holdfast.kernel.views.asides import DISPLACED, Asides, list_asides
 from holdfast.kernel.views.asides import MARK as MARK_ASIDE
@@ -733,7 +734,8 @@ def _objects_left(workspace: Workspace, objects: Sequence[str], wanted: list[byt
         False: "an object of git that no commit or snapshot reaches; git removes it after two weeks",
     }
     return [
-        {"path": f"git object {name}", "why": why[name in objects], "ours": False} for name in found
+        {"path": f"git object {quote(name)}", "why": why[name in objects], "ours": False}
+        for name in found
     ]
 
 

@@ -143,6 +143,8 @@ def _look_at_budget(workspace: Workspace) -> tuple[list[str], str]:
     """The acknowledgments that only a file states, and the person's own limits that are not confirmed here."""
     budget = Budget(workspace, actor="")
     try:
+        if workspace.url and not workspace.is_on_server:
+            return [], ""  # to look does not connect; `guard ack` confirms there
         stated = [describe_stated(type, one) for type, one in find_stated(budget).items()]
         return stated, describe_raised(budget.state().get("own", {}))
     except HoldfastError:

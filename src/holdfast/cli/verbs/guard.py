@@ -297,7 +297,7 @@ def _limits_lines(found: LimitsReport, now: int) -> Iterator[str]:
         if known["by"]:
             yield f"{said} by {safe(known['by']['name'])}, {safe(when)}."
         else:
-            yield f"{said}, {safe(when)}: {STATED}. It counts once a person runs: holdfast guard ack {type}"
+            yield f"{said}, {safe(when)}: {STATED}. It counts once a person runs: holdfast guard ack {quote(type)}"
     for type, pending in found["pending"].items():
         yield ""
         yield style(

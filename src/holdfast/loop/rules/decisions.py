@@ -249,7 +249,7 @@ def _refuse_unseen(state: LoopState, command: Any) -> None:
         raise NotAllowed(
             f"Only a person may {wanted[0]}.",
             hint="A person runs in a terminal of their own: "
-            f"holdfast loop start {step_of(state, command)} --track {state['track']}",
+            f"holdfast loop start {quote(step_of(state, command))} --track {quote(state['track'])}",
             kind="no_person",
         )
 
