@@ -11,6 +11,7 @@ from typing import Any
 
 import apsw
 
+from holdfast.kernel.workspace import discover
 from tests.cli import conftest as command_line
 from tests.cli.conftest import Holdfast
 from tests.conftest import Git
