@@ -23,7 +23,7 @@ from holdfast.cli.terminal import (
 from holdfast.kernel import clock
 from holdfast.kernel.text import quote, width
 from holdfast.plans import runs
-from holdfast.plans.rules.drawing import MARKS, state_of
+from holdfast.plans.rules.graph import MARKS, find_state
 from holdfast.plans.rules.ready import numbered_waves, waiting_gates, wave_at
 from holdfast.plans.rules.run_model import (
     ASKED,
@@ -172,7 +172,7 @@ def _plan_row(plan: PlanRun, now: int, last_line: Callable[[str], str]) -> list[
 
 def look(plan: PlanRun) -> tuple[str, str | None]:
     """The sign of a plan's state, which is that of `plan graph`, and its colour."""
-    state = state_of(plan)
+    state = find_state(plan)
     return MARKS[state], COLOURS.get(state)
 
 

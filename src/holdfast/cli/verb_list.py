@@ -106,7 +106,7 @@ INNER_VERBS = {
     "plan": {
         "new": "Write a plan to begin with.",
         "lint": "Check plan files for errors.",
-        "graph": "Draw the waves and dependencies, as text or SVG.",
+        "graph": "Show the waves and dependencies, as text or for Mermaid.",
         "run": "Run plans.",
         "resume": "Continue a run exactly where it stopped.",
         "abandon": "Abandon a run, so that its plans can run again.",

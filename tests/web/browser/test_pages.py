@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import ViewportSize, expect
 from scripts.page_stories import FOUND, leave_session
 
 from tests.web import stories
 from tests.web.browser.chromium import PATIENCE, Opens, accessible
 from tests.web.world import World
 
-SMALL = {"width": 380, "height": 780}
+SMALL: ViewportSize = {"width": 380, "height": 780}
 # A page of cards, one of rows and one of texts; `make proof` runs the accessibility check on every page.
 KINDS = ("/fleet", "/history", "/sessions/")
 
@@ -19,15 +19,20 @@ def test_a_run_is_drawn_live(world: World, opens: Opens) -> None:
     plans = stories.run(world)
     plans.begin()
     page = opens(f"/w/{world.key}/runs/{plans.id}")
-    picture = page.locator(".holdfast-graph")
-    expect(picture.locator("g.plan.open")).to_have_count(2)
+    waves = page.locator(".waves")
+    expect(waves.locator(".plan.tone-plain")).to_have_count(2)
     plans.halted(begin=False)
-    expect(picture.locator("g.plan.done")).to_have_count(1)
-    expect(picture.locator("g.plan.waiting")).to_have_count(1)
-    colours = picture.locator("rect.side").evaluate_all(
-        "all => all.map(one => getComputedStyle(one).fill)"
+    expect(waves.locator(".plan.tone-good")).to_have_count(1)
+    expect(waves.locator(".plan.tone-wait")).to_have_count(1)
+    tops = waves.locator(".plan").evaluate_all(
+        "all => all.map(one => one.getBoundingClientRect().top)"
     )
-    assert len(set(colours)) == 2  # the page's own sheet reaches into the picture
+    assert len(set(tops)) == 1  # a wave is a column
+    page.set_viewport_size(SMALL)
+    tops = waves.locator(".plan").evaluate_all(
+        "all => all.map(one => one.getBoundingClientRect().top)"
+    )
+    assert len(set(tops)) == 2
     accessible(page)
     page.get_by_role("link", name="Answer: ").click()
     expect(page.locator("#answer")).to_be_visible()

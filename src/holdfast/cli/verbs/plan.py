@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterator
-from shutil import get_terminal_size
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import click
@@ -13,25 +11,24 @@ import click
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import TEXT_OR_EMPTY, verb
 from holdfast.cli.plan_screen import COLOURS
-from holdfast.cli.terminal import one_line, safe, style
+from holdfast.cli.terminal import one_line, safe, style, table
 from holdfast.kernel import config
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage
-from holdfast.kernel.text import plural, quote
+from holdfast.kernel.text import plural, quote, shortened
 from holdfast.plans import runs
 from holdfast.plans.discovery import AGENT_SETTING, NewPlanRequest, documents, files, write_plan
-from holdfast.plans.rules import drawing
+from holdfast.plans.rules import graph
 from holdfast.plans.rules.document import where
-from holdfast.plans.rules.drawing import svg
 from holdfast.plans.rules.lint import findings
 from holdfast.plans.rules.waves import WaveOrder
 
 if TYPE_CHECKING:
-    from holdfast.plans.rules.drawing import Phase
+    from holdfast.plans.rules.graph import Phase, PlanNode
     from holdfast.plans.rules.model import PlanFinding
 
 
 LONGEST = 4096
-PIPED = 80
+TITLE_COLUMNS = 40
 
 
 @click.command()
@@ -103,29 +100,47 @@ def _lines(found: list[PlanFinding], errors: int, count: int) -> Iterator[str]:
 
 @click.command()
 @click.argument("paths", nargs=-1)
-@click.option("--run", "run", metavar="ID", help="Draw the plans of this run with their status.")
-@click.option(
-    "--svg", "target", metavar="FILE", help="Write an SVG file; - writes to standard output."
-)
+@click.option("--run", "run", metavar="ID", help="Show the plans of this run with their status.")
+@click.option("--mermaid", is_flag=True, help="Print a Mermaid flowchart instead.")
 @verb
-def graph_command(call: Call, paths: tuple[str, ...], run: str | None, target: str | None) -> Reply:
-    """Draw the waves of the plans in PATHS, their dependencies and their checkpoints.
+def graph_command(call: Call, paths: tuple[str, ...], run: str | None, mermaid: bool) -> Reply:
+    """Show the waves of the plans in PATHS, their dependencies and their checkpoints.
 
     PATHS are files and folders. Default: .autopilot/phases.
     """
     if run is not None and paths:
         raise Usage("A run has its own plans.", hint="Give paths or --run, not both.")
-    if target == "-" and call.as_json:
-        raise Usage("Standard output is one thing only.", hint="Give --svg FILE, or no --json.")
-    drawn = _of_files(call, paths) if run is None else _of_run(call, run)
-    data = {"phases": drawn, "svg": target or ""}
-    if target == "-":
-        return Reply(data, [svg(drawn).rstrip("\n")])
-    if target:
-        count = _write(os.path.join(call.folder, target), svg(drawn))
-        return Reply(data, [f"{target} ({plural(count, 'byte')})"])
-    columns = get_terminal_size().columns if sys.stdout.isatty() else PIPED
-    return Reply(data, drawing.lines(drawn, columns, _paint))
+    phases = _of_files(call, paths) if run is None else _of_run(call, run)
+    chart = list(graph.draw_mermaid(phases)) if mermaid else []
+    data = {"phases": phases, "mermaid": "\n".join(chart)}
+    return Reply(data, chart or _graph_lines(phases))
+
+
+def _graph_lines(phases: list[Phase]) -> Iterator[str]:
+    for phase in phases:
+        count = plural(sum(len(wave["plans"]) for wave in phase["waves"]), "plan")
+        waves = plural(len(phase["waves"]), "wave")
+        head = style(f"Phase {safe(phase['phase'])}", bold=True)
+        yield f"{head}  {style(f'{count} in {waves}', dim=True)}"
+        nodes = [node for wave in phase["waves"] for node in wave["plans"]]
+        lines = table([_graph_row(node, phase["phase"]) for node in nodes], indent="    ")
+        for wave in phase["waves"]:
+            head = style(f"wave {wave['wave']}", "cyan")
+            yield f"  {head}  {style(graph.describe_wave(wave), dim=True)}".rstrip()
+            yield from islice(lines, len(wave["plans"]))
+
+
+def _graph_row(node: PlanNode, phase: str) -> list[str]:
+    mark = f"{graph.MARKS[node['state']]} " if node["state"] else ""
+    needs = graph.shorten_ids(phase, node["depends_on"])
+    after = f"after {safe(', '.join(needs))}" if needs else ""
+    pauses = style(", ".join(f"◆ {pause}" for pause in node["pauses"]), "yellow")
+    return [
+        style(mark + safe(node["name"]), COLOURS.get(node["state"]), bold=not mark),
+        shortened(node["title"], TITLE_COLUMNS),
+        plural(node["tasks"], "task"),
+        "  ".join(part for part in (style(after, dim=True), pauses) if part),
+    ]
 
 
 def _of_files(call: Call, paths: tuple[str, ...]) -> list[Phase]:
@@ -133,7 +148,7 @@ def _of_files(call: Call, paths: tuple[str, ...]) -> list[Phase]:
     plans = [one["plan"] for one in read if one["plan"] is not None]
     if not plans:
         raise HoldfastError(
-            "None of these files can be drawn.",
+            "None of these files is a plan.",
             hint="holdfast plan lint says why.",
             kind="bad_plan",
         )
@@ -143,7 +158,7 @@ def _of_files(call: Call, paths: tuple[str, ...]) -> list[Phase]:
     )
     if wrong or len(order.plans) < len(read):
         warn("There are errors in these plans; `holdfast plan lint` lists them.")
-    return drawing.graph(order.plans)
+    return graph.build_graph(order.plans)
 
 
 def _of_run(call: Call, word: str) -> list[Phase]:
@@ -151,27 +166,4 @@ def _of_run(call: Call, word: str) -> list[Phase]:
         raise NotFound("A run has an id.", hint="`holdfast plan show` lists them.")
     state = runs.find_run(call.workspace, word)
     plans = [one["plan"] for one in state["plans"].values()]
-    return drawing.graph(plans, drawing.states_of(state))
-
-
-def _write(path: str, text: str) -> int:
-    """Write the picture, and never over something that is none."""
-    content = text.encode()
-    if os.path.lexists(path):
-        with open(path, "rb") as file:
-            if file.read(4) not in (b"<svg", b""):
-                raise Usage(
-                    f"{path} exists and is no picture of ours.", hint="Choose another name."
-                )
-    with open(path, "wb") as file:
-        file.write(content)
-    return len(content)
-
-
-def _paint(text: str, part: str) -> str:
-    if part == "phase":
-        return style(text, bold=True)
-    if part in ("dim", "open", "skipped"):
-        return style(text, dim=True)
-    colour = "cyan" if part == "wave" else COLOURS.get(part)
-    return style(text, colour, bold=part == "plan")
+    return graph.build_graph(plans, graph.find_states(state))

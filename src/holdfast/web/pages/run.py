@@ -1,4 +1,4 @@
-"""One run of plans: its waves as a picture, its tasks and gates, and why it waits."""
+"""One run of plans: its waves as columns of cards, its tasks and gates, and why it waits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from holdfast.kernel.errors import NotFound
 from holdfast.kernel.text import quote
 from holdfast.plans import runs
 from holdfast.plans.rules import run as rules
-from holdfast.plans.rules.drawing import graph, states_of, svg
+from holdfast.plans.rules.graph import build_graph, describe_wave, find_states, shorten_ids
 from holdfast.plans.rules.ready import waiting_gates, wave_at
 from holdfast.plans.rules.run_model import ALERT_WAITS, ASKED, FAILED, OVER, RUNNING
 from holdfast.plans.runs import RunFolder
@@ -20,12 +20,12 @@ from holdfast.web.record_text import read_end, show_records
 
 if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
-    from holdfast.plans.rules.drawing import State
+    from holdfast.plans.rules.graph import Phase, State
     from holdfast.plans.rules.run_model import PlanRun, RunState
     from holdfast.web.pages import PageContext
 
-# So many fit into a page that stays small; a run with more is drawn phase by phase.
-MOST_DRAWN, MOST_PLANS, MOST_TASKS, MOST_BARS = 40, 80, 80, 24
+# The page stays small: a run with more plans shows the phase at work.
+MOST_PLANS, MOST_TASKS, MOST_BARS = 80, 80, 24
 TONES = {
     "open": "",
     "running": "now",
@@ -44,13 +44,14 @@ def gather(page: PageContext) -> dict[str, Any]:
     workspace = place.workspace
     state = runs.find_run(workspace, page.words["id"])
     kept = RunFolder(workspace, state["id"])
-    states = states_of(state)
+    states = find_states(state)
     runner = is_held(kept.lease)
     if not runner:  # what was at work when its runner left is at work no more
         states = {id: "waiting" if word == RUNNING else word for id, word in states.items()}
     alerts = _alerts(workspace, state)
     phase, wave = wave_at(state)
-    plans = [_plan(id, plan, states[id]) for id, plan in state["plans"].items()]
+    phases = _phases(state, states, phase)
+    shown = sum(len(wave["plans"]) for one in phases for wave in one["waves"])
     chosen = _chosen(state, states, page.words["plan"])
     return {
         "workspace": place.key,
@@ -69,10 +70,9 @@ def gather(page: PageContext) -> dict[str, Any]:
         "alerts": alerts,
         "unmet": {one["phase"]: one["unmet"] for one in state["phases"] if one["unmet"]},
         "gates": list(_gates(state)),
-        "picture": _picture(state, states, phase),
+        "phases": phases,
         "counts": {word: sum(one == word for one in states.values()) for word in dict.fromkeys(states.values())},
-        "plans": plans[:MOST_PLANS],
-        "more_plans": max(0, len(plans) - MOST_PLANS),
+        "more_plans": len(states) - shown,
         "chosen": chosen and {**_tasks(state, chosen), "state": states[chosen]},
         "log": _log(kept, state["plans"][chosen], page.words["task"]) if chosen else None,
         "work": figures.draw_bars(_work(state)[-MOST_BARS:], page.now),
@@ -97,16 +97,25 @@ def _alerts(workspace: Workspace, state: RunState) -> list[dict[str, str]]:
     ]
 
 
-def _picture(state: RunState, states: dict[str, State], phase: str) -> str:
-    """The picture of the waves. Its colours are in the page's style sheet: the page's policy
-    forbids styles in a picture."""
+def _phases(state: RunState, states: dict[str, State], phase: str) -> list[dict[str, Any]]:
+    """Return the phases with their waves and plans; of a run with too many plans only the phase at work."""
     plans = [plan["plan"] for plan in state["plans"].values()]
-    if len(plans) > MOST_DRAWN:
-        plans = [plan for plan in plans if plan["phase"] == phase]
-    if not plans or len(plans) > MOST_DRAWN:
-        return ""
-    before, _, rest = svg(graph(plans, states), f"Run {state['id']}").partition("<style>")
-    return before + rest.partition("</style>")[2]
+    if len(plans) > MOST_PLANS:
+        plans = [plan for plan in plans if plan["phase"] == phase][:MOST_PLANS]
+    return [
+        {"phase": one["phase"], "waves": [_wave(state, one, number) for number in range(len(one["waves"]))]}
+        for one in build_graph(plans, states)
+    ]  # fmt: skip
+
+
+def _wave(state: RunState, phase: Phase, number: int) -> dict[str, Any]:
+    wave = phase["waves"][number]
+    plans = [
+        _plan(node["id"], state["plans"][node["id"]], node["state"])
+        | {"name": node["name"], "after": shorten_ids(phase["phase"], node["depends_on"]), "pauses": node["pauses"]}
+        for node in wave["plans"]
+    ]  # fmt: skip
+    return {"wave": wave["wave"], "how": describe_wave(wave), "plans": plans}
 
 
 def _plan(id: str, plan: PlanRun, state: str) -> dict[str, Any]:
