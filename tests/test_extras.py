@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import tomllib
 from collections.abc import Callable
 from http.client import HTTPConnection
@@ -169,18 +170,21 @@ def test_only_an_extras_own_modules_need_it(with_extra: WithExtra, extra: str) -
 
 def test_the_page_needs_its_own_extra_alone(with_extra: WithExtra) -> None:
     with_extra("web")
-    started = run("-m", "holdfast", "serve", "--background", "--port", "0", "--json")
-    try:
-        assert started.returncode == 0, started.stdout
-        connection = HTTPConnection(
-            "127.0.0.1", json.loads(started.stdout)["data"]["port"], timeout=9
-        )
-        connection.request("GET", "/")
-        # It listens, and shows no page without a sign-in link.
-        assert 400 <= connection.getresponse().status < 500
-        connection.close()
-    finally:
-        run("-m", "holdfast", "serve", "--stop")
+    words = [sys.executable, "-m", "holdfast", "serve", "--service", "--port", "0", "--json"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        late = threading.Timer(40, process.kill)
+        late.start()
+        try:
+            assert process.stdout is not None
+            port = json.loads(process.stdout.readline())["port"]
+            connection = HTTPConnection("127.0.0.1", port, timeout=9)
+            connection.request("GET", "/")
+            # It listens, and shows no page without a sign-in link.
+            assert 400 <= connection.getresponse().status < 500
+            connection.close()
+        finally:
+            late.cancel()
+            process.kill()
 
 
 def test_notifications_need_their_own_extra_alone(with_extra: WithExtra) -> None:

@@ -1,19 +1,16 @@
-"""The systemd unit and the container recipe of the how-to: checked by systemd, and run as written."""
+"""The systemd unit, the launchd file and the container recipe of the how-to: checked by systemd, and run as written."""
 
 from __future__ import annotations
 
 import configparser
 import json
+import plistlib
 import re
 import shlex
 import shutil
 import signal
 import socket
 import subprocess
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,11 +18,10 @@ import pytest
 from holdfast.web import service
 from tests.gates.person import Terminal
 from tests.test_docs import blocks
-from tests.web.test_service import asked
+from tests.web.test_service import PATIENCE, asked, running
 from tests.web.world import World
 
 HOW_TO = "docs/how-to/page.md"
-PATIENCE = 30.0
 TOKEN = re.compile(rb"https://board\.example\.org/sign-in\?token=([\w-]+)")
 
 
@@ -41,26 +37,12 @@ def command_of_unit() -> list[str]:
     return shlex.split(parsed["Service"]["ExecStart"])
 
 
-@contextmanager
-def running(words: list[str]) -> Iterator[tuple[subprocess.Popen[bytes], service.Service]]:
-    """The command as a service manager starts it: without a terminal, until it is ended."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "holdfast", *words],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
-    try:
-        end = time.monotonic() + PATIENCE
-        while (found := service.running()) is None:
-            assert process.poll() is None, process.stderr.read() if process.stderr else b""
-            assert time.monotonic() < end
-            time.sleep(0.05)
-        yield process, found
-    finally:
-        process.kill()
-        process.communicate()
+def command_of_launchd() -> list[str]:
+    (found,) = blocks(HOW_TO, "xml")
+    about = plistlib.loads(found.encode())
+    # As Restart=on-failure of the unit.
+    assert (about["RunAtLoad"], about["KeepAlive"]) == (True, {"SuccessfulExit": False})
+    return list(about["ProgramArguments"])
 
 
 def free_port() -> str:
@@ -94,6 +76,7 @@ def test_systemd_accepts_the_unit(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_the_command_of_the_unit_serves_until_it_is_ended(world: World) -> None:
     program, *words = command_of_unit()
     assert program == "%h/.local/bin/holdfast"
+    assert command_of_launchd() == ["/Users/ada/.local/bin/holdfast", *words]
     assert words[-2:] == ["--port", "4653"]
     with running([*words[:-1], "0"]) as (process, found):
         seen = Terminal("serve", "--link").leave()

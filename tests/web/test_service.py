@@ -1,13 +1,18 @@
-"""The page in the background: started, signed in to from a terminal, ended."""
+"""The page as a service: started, signed in to from a terminal, ended."""
 
 from __future__ import annotations
 
 import hashlib
 import http.client
+import json
 import os
 import re
 import stat
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,18 +26,37 @@ from tests.web.test_serve import LINK, cookie_for
 from tests.web.world import World
 
 holdfast = sessions.holdfast
+PATIENCE = 30.0
+
+
+@contextmanager
+def running(words: list[str]) -> Iterator[tuple[subprocess.Popen[bytes], service.Service]]:
+    """The command as a service manager starts it: without a terminal, until it is ended."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "holdfast", *words],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        end = time.monotonic() + PATIENCE
+        while (found := service.running()) is None:
+            assert process.poll() is None, process.stderr.read() if process.stderr else b""
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        yield process, found
+    finally:
+        process.kill()
+        process.communicate()
 
 
 @pytest.fixture
-def serving(world: World, holdfast: Holdfast) -> Iterator[service.Service]:
+def serving(world: World) -> Iterator[service.Service]:
     """A service, which ends with its test."""
     world.verify()
-    assert holdfast("serve", "--background", "--port", "0", "--json").code == 0
-    found = service.running()
-    assert found is not None
-    yield found
-    if service.running() is not None:
-        service.stop()
+    with running(["serve", "--service", "--port", "0"]) as (_, found):
+        yield found
 
 
 def asked(found: service.Service, path: str, host: str, cookie: str = "") -> tuple[int, str]:
@@ -80,33 +104,31 @@ def test_no_agent_gets_a_link(serving: service.Service, holdfast: Holdfast) -> N
     assert not list(Path(service.folder()).glob("link-*"))
 
 
-def test_the_json_of_a_service_does_not_hold_the_random_name(
-    serving: service.Service, holdfast: Holdfast
-) -> None:
-    answer = holdfast("serve", "--stop", "--json")
-    assert answer.data == {
+def test_the_json_of_a_service_does_not_hold_the_random_name(serving: service.Service) -> None:
+    seen = Terminal("serve", "--link", "--json").leave()
+    said = json.loads(seen.screen[seen.screen.index("{") : seen.screen.rindex("}") + 1])
+    assert said["data"] == {
         "process": serving.process,
         "port": serving.port,
         "workspaces": serving.workspaces,
-        "stopped": True,
     }
-    assert ".localhost" not in answer.out
 
 
-def test_there_is_one_service_and_it_ends(serving: service.Service, holdfast: Holdfast) -> None:
-    second = holdfast("serve", "--background")
+def test_there_is_one_service_of_a_user(serving: service.Service, holdfast: Holdfast) -> None:
+    second = holdfast("serve", "--service")
     assert second.code == 5
     assert f"on port {serving.port}" in second.err
-    assert holdfast("serve", "--stop").code == 0
-    assert service.running() is None
-    assert not (Path(service.folder()) / service.SERVER).exists()
-    assert holdfast("serve", "--stop").code == 3
-    assert holdfast("serve", "--link").code == 3
+
+
+def test_without_a_service_there_is_no_link(world: World, holdfast: Holdfast) -> None:
+    answer = holdfast("serve", "--link")
+    assert answer.code == 3
+    assert "systemd" in answer.err
 
 
 def test_a_service_that_cannot_start_says_why(world: World, holdfast: Holdfast) -> None:
-    answer = holdfast("serve", "--background", "--host", "board.example.invalid")
-    assert answer.code == 1
+    answer = holdfast("serve", "--service", "--host", "board.example.invalid")
+    assert answer.code == 2
     assert "others could listen to what is sent" in answer.err
     assert service.running() is None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -19,16 +19,13 @@ from holdfast.processes.distribution import install_command
 from holdfast.remote.forwarder import run_forwarders
 from holdfast.web.service import (
     LINK_SECONDS,
-    Service,
     forget,
     leave_link,
     needed,
     refuse_second,
-    start,
     take_link,
     write_down,
 )
-from holdfast.web.service import stop as stop_service
 
 if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
@@ -65,11 +62,11 @@ if TYPE_CHECKING:
     metavar="URL",
     help="Address that people type, when a proxy encrypts.",
 )
-@click.option("--background", is_flag=True, help="Serve in the background, until --stop.")
-@click.option("--stop", is_flag=True, help="End the page that serves in the background.")
-@click.option("--link", is_flag=True, help="Show a sign-in link for the page in the background.")
+@click.option("--link", is_flag=True, help="Show a sign-in link for the page of --service.")
 @click.option(
-    "--service", is_flag=True, help="Serve without a terminal, for systemd and containers."
+    "--service",
+    is_flag=True,
+    help="Serve without a terminal, for systemd, launchd and containers.",
 )
 @verb
 def command(
@@ -80,8 +77,6 @@ def command(
     tls_certificate: str,
     tls_key: str,
     proxy: str,
-    background: bool,
-    stop: bool,
     link: bool,
     service: bool,
 ) -> Reply:
@@ -89,23 +84,10 @@ def command(
 
     The sign-in link appears on your terminal and works once. No agent can read it.
     """
-    if background + stop + link + service > 1:
-        raise Usage("--background, --stop, --link and --service exclude each other.")
-    if stop:
-        return _stop()
+    if link and service:
+        raise Usage("--link and --service exclude each other.")
     if link:
         return _show_link(call)
-    if background:
-        options = [one for folder in folders for one in ("--workspace", os.path.abspath(folder))]
-        for name, value in (
-            ("--port", port),
-            ("--host", host),
-            ("--tls-certificate", tls_certificate and os.path.abspath(tls_certificate)),
-            ("--tls-key", tls_key and os.path.abspath(tls_key)),
-            ("--behind-proxy", proxy),
-        ):
-            options += [name, str(value)] if value not in (None, "") else []
-        return _start(call, options)
     try:
         from holdfast.web.app import PageServer
         from holdfast.web.server import ServeOptions, listen, run, show_link
@@ -130,6 +112,7 @@ def command(
     names = [place.key for place in site]
     if call.as_json:
         print_json({**_where(address), "workspaces": names})
+        sys.stdout.flush()  # a program that reads a pipe waits for this line
     shown = f"The page of {plural(len(names), 'workspace')}: {safe(', '.join(names))}"
     server = PageServer(site, address, take_link=take_link if service else None)
 
@@ -149,22 +132,6 @@ def command(
     return Reply({**_where(address), "workspaces": names}, ["The page has ended."])
 
 
-def _start(call: Call, options: list[str]) -> Reply:
-    found = start(options)
-    lines = [
-        f"The page of {plural(len(found.workspaces), 'workspace')} runs on port {found.port}, in the "
-        f"background (process {found.process}).",
-        "A sign-in link: holdfast serve --link",
-        "End it:         holdfast serve --stop",
-    ]
-    return Reply(_about(found), lines)
-
-
-def _stop() -> Reply:
-    found = stop_service()
-    return Reply({**_about(found), "stopped": True}, [f"The page on port {found.port} has ended."])
-
-
 def _show_link(call: Call) -> Reply:
     """On the terminal itself: no pipe and no log gets the link."""
     found = needed()
@@ -180,12 +147,8 @@ def _show_link(call: Call) -> Reply:
             "",
         ]
     )
-    return Reply(_about(found), [])
-
-
-def _about(found: Service) -> dict[str, object]:
-    """A service for programs, without the random name of its page."""
-    return {"process": found.process, "port": found.port, "workspaces": found.workspaces}
+    # Without the random name of the page: programs read this.
+    return Reply({"process": found.process, "port": found.port, "workspaces": found.workspaces}, [])
 
 
 def _where(address: Address) -> dict[str, str | int]:
