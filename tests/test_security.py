@@ -52,7 +52,6 @@ OPENED = {
     "web/rendering.py": "our own package",
     "web/service.py": "the user's own folder, of the page that this user started",
     "maintenance/demo_agent.py": "our own demo",
-    "maintenance/continuity/recordings.py": "a transcript that a person names",
     "cli/terminal.py": "a file or a pipe that a person names",
     "cli/verbs/agent.py": "a file or a pipe that a person names",
     "cli/verbs/plan.py": "a picture that a person names",

@@ -1,4 +1,4 @@
-"""`make continuity`: judge the recorded sessions, and write docs/continuity.md.
+"""`make continuity`: judge the recorded sessions, and write docs/continuity.md and its figures.
 
 CONTINUITY_DATA names a folder of other transcripts, to be judged as well. Of those, only figures
 are written down.
@@ -13,20 +13,21 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from bench.continuity.report import write_page
-from holdfast.cli.terminal import table
-from holdfast.maintenance.continuity.comparison import (
+from bench.continuity.comparison import (
     Comparison,
     cells_of,
     comparisons_of,
     measure,
 )
-from holdfast.maintenance.continuity.recordings import Recording, recordings_in
+from bench.continuity.report import write_pages
+from bench.continuity.transcripts import Recording, recordings_in
+from holdfast.cli.terminal import table
 
 HERE = Path(__file__).parent
 RECORDINGS = HERE / "recordings"
 FIGURES = HERE.parent.parent / "docs" / "figures" / "continuity.json"
 PAGE = HERE.parent.parent / "docs" / "continuity.md"
+ALL_FIGURES = FIGURES.with_suffix(".md")
 BUDGETS = (6000, 2500)
 
 
@@ -75,7 +76,7 @@ def main() -> int:
     if data := os.environ.get("CONTINUITY_DATA"):
         figures["others"] = {"date": today, **count(judge(Path(data)))}
     FIGURES.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-    write_page(figures, PAGE)
+    write_pages(figures, PAGE, ALL_FIGURES)
     print(f"\nWritten: {PAGE.relative_to(Path.cwd())}", file=sys.stderr)
     return 0
 

@@ -1,4 +1,4 @@
-"""The page docs/continuity.md, from the figures."""
+"""The pages docs/continuity.md and docs/figures/continuity.md, from the figures."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from holdfast.maintenance.continuity.comparison import COLUMNS, OURS
+from bench.continuity.comparison import COLUMNS, OURS
 
 INTRODUCTION = """\
 # Continuity
 
-Does the next session get what it needs? This page measures it. `make continuity` writes it anew.
-`holdfast continuity` measures the same in your own sessions, on your machine.
+Does the next session get what it needs? This page measures it. `make continuity` writes it again;
+`make continuity CONTINUITY_DATA=FOLDER` also judges transcripts of your own, on your machine.
 
 ## Method
 
@@ -37,27 +37,22 @@ Beside Holdfast's pack stand four texts that cost nothing: the end of the conver
 requests, a note from git (files changed, commits), and the client's own summary where the client
 wrote one, whole and cut to the same length.
 
-Where Claude Code compacted, two rows show what would stand in the conversation's place with our mod.
+Where Claude Code compacted, [all figures](figures/continuity.md) has two more rows: what would be in the
+conversation's place with our mod.
 **instant compaction** is the pack and the last messages word for word, about 8,000 tokens of them.
 **assisted compaction** is the client's own summary and the pack after it. The recorded summaries were
 written without our instructions, so that row is a lower bound.
 """
 
-RECORDED = """\
-## Recorded sessions
+SESSIONS = """\
+## Figures
 
-These sessions were recorded with the real clients, offline. A deterministic stand-in answered in
+The **recorded** sessions were recorded with the real clients, offline. A deterministic stand-in answered in
 place of the model: a seeded program that searches, reads, edits, fails a test, corrects the mistake
 and commits, on a small code base made for it (`bench/continuity/project`). The clients' own
 summaries in them were written by the stand-in. They are correct and follow the client's form, but
-they say nothing about the quality of a real model's summary.
-"""
-
-OTHERS = """\
-## Real sessions
-
-The same judge on sessions that people had with real models. The sessions themselves are not part of
-this repository.
+they say nothing about the quality of a real model's summary. The **real** sessions are those of
+people with real models; they are not part of this repository.
 """
 
 LIMITS = """\
@@ -76,24 +71,55 @@ LIMITS = """\
 """
 
 
-def write_page(figures: dict[str, Any], page: Path) -> None:
+# The texts of the one table; all of them are on the page of figures.
+SHOWN = (OURS, "end of the conversation", "client's own summary, whole")
+KINDS = {"recorded": "recorded", "others": "real"}
+
+
+def write_pages(figures: dict[str, Any], page: Path, all_figures: Path) -> None:
     page.write_text("\n".join(_page(figures)), encoding="utf-8")
+    all_figures.write_text("\n".join(_all_figures(figures)), encoding="utf-8")
 
 
 def _page(figures: dict[str, Any]) -> Iterator[str]:
-    recorded = figures["recorded"]
     yield INTRODUCTION
-    yield RECORDED
-    yield f"Measured on {recorded['date']}.\n"
-    yield from _sessions(recorded["sessions"])
-    yield from _results(recorded["budgets"])
+    yield SESSIONS
+    dates = [f"{KINDS[kind]} sessions on {one['date']}" for kind, one in figures.items()]
+    yield f"Measured: {', '.join(sorted(dates))}.\n"
+    yield "| sessions | text | FUTURE | CARRIED | false | FUTURE, 2,500 characters | CARRIED, 2,500 characters |"
+    yield "|---|---|---|---|---|---|---|"
+    for key, kind in KINDS.items():
+        if key in figures:
+            yield from _rows(kind, figures[key]["budgets"])
+    yield ""
+    yield LIMITS
+
+
+def _rows(kind: str, budgets: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
+    for wide, narrow in zip(budgets["6000"], budgets["2500"], strict=True):
+        where = f"{kind}: {wide['client']}, {wide['kind']}, {wide['cuts']} cuts"
+        for name in SHOWN:
+            if name in wide["rows"]:
+                row, short = wide["rows"][name], narrow["rows"][name]
+                title = f"**{name}**" if name == OURS else name
+                yield (
+                    f"| {where} | {title} | {row['FUTURE']:.2f} | {row['CARRIED']:.2f} "
+                    f"| {row['false']} of {row['checked']} | {short['FUTURE']:.2f} | {short['CARRIED']:.2f} |"
+                )
+                where = ""
+
+
+def _all_figures(figures: dict[str, Any]) -> Iterator[str]:
+    yield "# All figures of continuity\n"
+    yield "[Continuity](../continuity.md) has the method. `make continuity` writes this page.\n"
+    yield "## Recorded sessions\n"
+    yield from _sessions(figures["recorded"]["sessions"])
+    yield from _results(figures["recorded"]["budgets"])
     if "others" in figures:
         others = figures["others"]
-        yield OTHERS
         counted = ", ".join(f"{number} of {name}" for name, number in others["sessions"].items())
-        yield f"Measured on {others['date']}: sessions {counted}.\n"
+        yield f"## Real sessions: {counted}\n"
         yield from _results(others["budgets"])
-    yield LIMITS
 
 
 def _sessions(sessions: list[dict[str, Any]]) -> Iterator[str]:

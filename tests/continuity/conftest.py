@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 from bench.continuity.record import RECORDINGS
-
-from holdfast.maintenance.continuity.recordings import Recording, recordings_in
+from bench.continuity.transcripts import Recording, recordings_in
 
 
 @pytest.fixture(scope="session")

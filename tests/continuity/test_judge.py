@@ -7,11 +7,9 @@ import inspect
 from collections.abc import Iterable
 
 import pytest
-
-from holdfast.clients.conversation import SessionEvent
-from holdfast.maintenance.continuity import comparison as texts
-from holdfast.maintenance.continuity import judge, recordings
-from holdfast.maintenance.continuity.comparison import (
+from bench.continuity import comparison as texts
+from bench.continuity import judge, transcripts
+from bench.continuity.comparison import (
     OURS,
     cells_of,
     comparisons_of,
@@ -19,7 +17,7 @@ from holdfast.maintenance.continuity.comparison import (
     measure,
     tail,
 )
-from holdfast.maintenance.continuity.judge import (
+from bench.continuity.judge import (
     CARRIED,
     FUTURE,
     Needs,
@@ -28,7 +26,9 @@ from holdfast.maintenance.continuity.judge import (
     needs_at,
     score,
 )
-from holdfast.maintenance.continuity.recordings import Cut, Recording, before, cuts_of
+from bench.continuity.transcripts import Cut, Recording, before, cuts_of
+
+from holdfast.clients.conversation import SessionEvent
 
 BUDGET = 6000
 
@@ -261,7 +261,7 @@ def test_the_table_has_a_cell_for_every_column(short: Recording) -> None:
 def test_the_judge_takes_only_the_finished_pack_from_the_product() -> None:
     """It would not notice a mistake in what it shares with the code that it judges."""
     taken = {}
-    for module in (recordings, judge, texts):
+    for module in (transcripts, judge, texts):
         tree = ast.parse(inspect.getsource(module))
         taken[module] = {
             name.name
@@ -270,4 +270,4 @@ def test_the_judge_takes_only_the_finished_pack_from_the_product() -> None:
             and (node.module or "").startswith("holdfast.session")
             for name in node.names
         }
-    assert taken == {recordings: set(), judge: set(), texts: {"observe", "render"}}
+    assert taken == {transcripts: set(), judge: set(), texts: {"observe", "render"}}

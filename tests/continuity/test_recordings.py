@@ -14,8 +14,7 @@ import pytest
 from bench.continuity.author import Author, Turn
 from bench.continuity.jobs import JOBS
 from bench.continuity.record import RECORDINGS, SESSIONS
-
-from holdfast.maintenance.continuity.recordings import Recording
+from bench.continuity.transcripts import Recording
 
 # Folders of the machine that recorded; inside, the client saw a home of its own.
 ELSEWHERE = re.compile(rb"/(?:root|work|wt|workspace|opt|mnt|Users|home/(?!dev\b))[/\"]")

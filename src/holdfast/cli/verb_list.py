@@ -21,7 +21,6 @@ GROUPS = {
         "conflicts": "Show edits by hand that met a newer change, and choose one of both.",
         "snapshot": "Save and restore the whole work tree, untracked files too.",
         "note": "Leave a note for the next reader.",
-        "continuity": "Measure how much of your own sessions a resume carries over.",
     },
     "Agents, plans and people": {
         "agent": "Run several agents: who is alive, what each does, who takes over.",

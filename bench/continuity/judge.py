@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import mean
 
-from holdfast.clients.conversation import TOOL_CALLS, SessionEvent
-from holdfast.clients.transcripts import tasks_in
-from holdfast.maintenance.continuity.recordings import (
+from bench.continuity.transcripts import (
     Cut,
     Recording,
     before,
     is_call,
 )
+from holdfast.clients.conversation import TOOL_CALLS, SessionEvent
+from holdfast.clients.transcripts import tasks_in
 
 CALLS_AHEAD = 25
 MOST_NAMES = 60
@@ -56,7 +56,7 @@ _PASSED_NAME = re.compile(
     r"^(?:ok  \t(\S+)|test_\w+ \((\S+)\)(?:\n.*)? \.\.\. ok|(?:\[[\w:]+\] )?0 issues\.)",
     re.MULTILINE,
 )
-_ELSEWHERE = ("/tmp/", "/private/", "/var/", "/dev/")  # noqa: S108
+_ELSEWHERE = ("/tmp/", "/private/", "/var/", "/dev/")
 
 
 @dataclass

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from holdfast.clients.conversation import TOOL_CALLS, SessionEvent
-from holdfast.kernel import config
-from holdfast.maintenance.continuity.judge import (
+from bench.continuity.judge import (
     CARRIED,
     FUTURE,
     Scores,
@@ -15,7 +13,7 @@ from holdfast.maintenance.continuity.judge import (
     files_of,
     needs_at,
 )
-from holdfast.maintenance.continuity.recordings import (
+from bench.continuity.transcripts import (
     FEWEST_CALLS,
     Cut,
     Kind,
@@ -23,6 +21,8 @@ from holdfast.maintenance.continuity.recordings import (
     before,
     cuts_of,
 )
+from holdfast.clients.conversation import TOOL_CALLS, SessionEvent
+from holdfast.kernel import config
 from holdfast.session.observe import observe
 from holdfast.session.pack import render
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from holdfast.clients.conversation import TOOL_CALLS, SessionEvent, decode, text_in
-from holdfast.clients.discovery import session_at, sessions_in
+from holdfast.clients.discovery import session_at
 from holdfast.clients.lines import Unread
 from holdfast.clients.transcripts import read_new
 from holdfast.kernel.canonical_json import table_of, text_of
@@ -63,15 +63,6 @@ def recordings_in(folder: str, client: str = "") -> Iterator[Recording]:
                 recording = _recording_at(os.path.join(root, name))
                 if recording and client in ("", recording.client):
                     yield recording
-
-
-def recordings_of(folder: str, client: str = "") -> Iterator[Recording]:
-    """The sessions that any client had in a working folder of this user."""
-    for found in sessions_in(folder):
-        if client in ("", found["client"]):
-            recording = _read(found, found["session"])
-            if recording:
-                yield recording
 
 
 def _recording_at(path: str) -> Recording | None:
