@@ -70,7 +70,7 @@ def everything_in(error: TrackerError) -> str:
 def _locals(traceback: TracebackType | None) -> list[str]:
     shown = []
     while traceback is not None:
-        if "holdfast/adapters" in traceback.tb_frame.f_code.co_filename:
+        if "holdfast/trackers" in traceback.tb_frame.f_code.co_filename:
             shown += [repr(value) for value in traceback.tb_frame.f_locals.values()]
         traceback = traceback.tb_next
     return shown

@@ -95,12 +95,6 @@ def test_no_proxy_is_respected(proxy: Listener, monkeypatch: pytest.MonkeyPatch)
     assert proxy.heard == b""
 
 
-def test_a_proxy_of_another_kind_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("https_proxy", "socks5://127.0.0.1:1")
-    with pytest.raises(TrackerError, match="HTTPS_PROXY is not an http:// address"):
-        ask("https://tracker.invalid/graphql")
-
-
 def test_a_certificate_that_nobody_signed_is_not_trusted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

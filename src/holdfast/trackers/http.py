@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import http.client
 import ipaddress
-import os
 import socket
 import ssl
 import threading
 import time
-from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
+from http.client import HTTPException, HTTPResponse
 from typing import Any, NoReturn
-from urllib.parse import SplitResult, unquote, urljoin, urlsplit
-from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]
+from urllib.error import URLError
+from urllib.parse import SplitResult, urljoin, urlsplit
+from urllib.request import HTTPErrorProcessor, ProxyHandler, Request, build_opener
 
 from holdfast.kernel import canonical_json
 from holdfast.trackers.port import AUTHENTICATION, REFUSED, TrackerError, unreachable
 
-PROXY_PORT = 8080
 ANSWER_LIMIT = 8 * 1024 * 1024
 REDIRECTS = frozenset({301, 302, 307, 308})
 MOST_HOPS = 3
@@ -104,39 +103,6 @@ def same_host(url: str, location: str) -> str:
     return target
 
 
-def connection_to(url: SplitResult, seconds: float) -> http.client.HTTPConnection:
-    """A connection that is not open yet, through the proxy when there is one."""
-    host = url.hostname or ""
-    if url.scheme == "http":
-        return http.client.HTTPConnection(host, url.port or 80, timeout=seconds)
-    proxy = _proxy(host)
-    if proxy is None:
-        return http.client.HTTPSConnection(host, url.port or 443, timeout=seconds)
-    connection = http.client.HTTPSConnection(
-        proxy.hostname or "", proxy.port or PROXY_PORT, timeout=seconds
-    )
-    headers = {}
-    if proxy.username:
-        pair = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
-        headers["Proxy-Authorization"] = f"Basic {b64encode(pair.encode()).decode()}"
-    connection.set_tunnel(host, url.port or 443, headers)
-    return connection
-
-
-def _proxy(host: str) -> SplitResult | None:
-    given = {
-        name: os.environ.get(f"{name}_proxy") or os.environ.get(f"{name.upper()}_PROXY", "")
-        for name in ("https", "no")
-    }
-    if not given["https"] or is_loopback(host) or proxy_bypass_environment(host, given):
-        return None
-    text = given["https"] if "://" in given["https"] else f"http://{given['https']}"
-    parts = urlsplit(text)
-    if parts.scheme != "http" or not parts.hostname:
-        raise TrackerError("HTTPS_PROXY is not an http:// address", kind=REFUSED)
-    return parts
-
-
 class Answer:
     """Status, headers by lower-case name, and the JSON value, if it was one."""
 
@@ -164,10 +130,14 @@ def request(
     document: object = None,
 ) -> Answer:
     """Ask once and return whatever was answered; TrackerError when nothing whole came back."""
+    sent = {"User-Agent": "holdfast", "Accept": "application/json", **(headers or {})}
+    body = None
+    if document is not None:
+        # A half surrogate, from a file name that is not UTF-8, becomes a question mark.
+        body = canonical_json.dumps(document).encode("utf-8", "replace")
+        sent["Content-Type"] = "application/json"
     for _ in range(MOST_HOPS):
-        answer = _Exchange(method, checked_url(url), key, scheme, headers or {}, document).within(
-            deadline
-        )
+        answer = _exchange(partial(_talk, method, url, body, sent, key, scheme, deadline), deadline)
         location = answer.headers.get("location", "")
         if answer.status not in REDIRECTS or not location:
             return answer
@@ -175,104 +145,78 @@ def request(
     raise TrackerError("too many redirects", kind=REFUSED)
 
 
-class _Exchange:
-    """One request and its answer, in a thread that can be given up."""
+def _exchange(talk: Callable[[], Answer], deadline: float) -> Answer:
+    """Return the answer if it is whole before the deadline.
 
-    def __init__(
-        self,
-        method: str,
-        url: SplitResult,
-        key: Key,
-        scheme: str,
-        headers: Mapping[str, str],
-        document: object,
-    ) -> None:
-        self._method = method
-        self._url = url
-        self._key = key
-        self._scheme = scheme
-        self._headers = headers
-        self._document = document
-        self._done = threading.Event()
-        self._given_up = False
-        self._socket: socket.socket | None = None
-        self._answer: Answer | None = None
-        self._failure: Exception | None = None
+    The thread can be given up: neither a name server nor a server that sends a byte a second holds us.
+    """
+    seconds = deadline - time.monotonic()
+    if seconds <= 0:
+        raise unreachable("timed out")
+    found: list[Answer | Exception] = []
 
-    def within(self, deadline: float) -> Answer:
-        """The answer, if it is whole before the deadline."""
-        seconds = deadline - time.monotonic()
-        if seconds <= 0:
-            raise unreachable("timed out")
-        thread = threading.Thread(
-            target=self._run, args=(seconds,), name="holdfast-tracker", daemon=True
-        )
-        thread.start()
-        if not self._done.wait(seconds):
-            self._give_up()
-            raise unreachable("timed out")
-        if self._answer is None:
-            # Not chained: the failure's own text and frames may hold what must not be shown.
-            raise _describe_failure(self._failure) from None
-        return self._answer
-
-    def _give_up(self) -> None:
-        self._given_up = True
-        if self._socket is not None:
-            try:
-                # The plain socket's method: TLS would take its state away from under the thread.
-                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
-            except OSError:
-                pass
-
-    def _run(self, seconds: float) -> None:
+    def run() -> None:
         try:
-            self._answer = self._talk(seconds)
+            found.append(talk())
         except Exception as failure:
-            self._failure = failure
-        finally:
-            self._done.set()
+            found.append(failure)
 
-    def _talk(self, seconds: float) -> Answer:
-        connection = connection_to(self._url, seconds)
-        try:
-            connection.connect()
-            self._socket = connection.sock
-            if self._given_up:
+    thread = threading.Thread(target=run, name="holdfast-tracker", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if not found:
+        raise unreachable("timed out")
+    if isinstance(found[0], Answer):
+        return found[0]
+    # Not chained: the failure's own text and frames may hold what must not be shown.
+    raise _describe_failure(found.pop()) from None
+
+
+def _talk(
+    method: str,
+    url: str,
+    body: bytes | None,
+    headers: Mapping[str, str],
+    key: Key,
+    scheme: str,
+    deadline: float,
+) -> Answer:
+    parts = checked_url(url)
+    # Made here, in the thread: no frame of the caller holds what reveals the key.
+    request = Request(url, body, dict(headers), method=method)  # noqa: S310, the scheme is checked
+    request.add_unredirected_header("Authorization", scheme + key.reveal())
+    # This machine needs no proxy; without a handler of its own, urllib reads the usual variables.
+    proxies = [ProxyHandler({})] if is_loopback(parts.hostname) else []
+    opener = build_opener(_EveryAnswer, *proxies)
+    with opener.open(request, timeout=max(deadline - time.monotonic(), 0.001)) as response:
+        answer = bytearray()
+        while piece := response.read1(65_536):
+            answer += piece
+            if len(answer) > ANSWER_LIMIT:
+                raise TrackerError("the answer is too large")
+            if time.monotonic() > deadline:
                 raise TimeoutError
-            self._send(connection)
-            with connection.getresponse() as response:
-                body = bytearray()
-                while piece := response.read1(65_536):
-                    body += piece
-                    if len(body) > ANSWER_LIMIT:
-                        raise TrackerError("the answer is too large")
-                if response.length:
-                    raise ConnectionError("the answer ended early")
-                headers = {name.lower(): value for name, value in response.headers.items()}
-                return Answer(response.status, headers, self._key.scrub(bytes(body)))
-        finally:
-            connection.close()
-
-    def _send(self, connection: http.client.HTTPConnection) -> None:
-        target = self._url.path or "/"
-        if self._url.query:
-            target += f"?{self._url.query}"
-        body = None
-        if self._document is not None:
-            # A half surrogate, from a file name that is not UTF-8, becomes a question mark.
-            body = canonical_json.dumps(self._document).encode("utf-8", "replace")
-        headers = {"User-Agent": "holdfast", "Accept": "application/json", **self._headers}
-        if body is not None:
-            headers["Content-Type"] = "application/json"
-        headers["Authorization"] = self._scheme + self._key.reveal()
-        connection.request(self._method, target, body, headers)
+        if response.length:
+            raise ConnectionError("the answer ended early")
+        named = {name.lower(): value for name, value in response.headers.items()}
+        return Answer(response.status, named, key.scrub(bytes(answer)))
 
 
-def _describe_failure(failure: Exception | None) -> TrackerError:
-    """The failure of an exchange, in the few words that a report has room for."""
+class _EveryAnswer(HTTPErrorProcessor):
+    """Hands out every answer as it is. So urllib follows no redirect: `request` does, on the same host."""
+
+    def http_response(self, request: Request, response: HTTPResponse) -> HTTPResponse:
+        return response
+
+    https_response = http_response
+
+
+def _describe_failure(failure: object) -> TrackerError:
+    """Return the failure of an exchange in the few words that a report has room for."""
+    if isinstance(failure, URLError) and isinstance(failure.reason, Exception):
+        failure = failure.reason
     if isinstance(failure, TrackerError):
-        return failure
+        return failure.with_traceback(None)
     if isinstance(failure, TimeoutError):
         return unreachable("timed out")
     if isinstance(failure, ConnectionRefusedError):
@@ -281,7 +225,7 @@ def _describe_failure(failure: Exception | None) -> TrackerError:
         return unreachable("the host's name cannot be resolved")
     if isinstance(failure, ssl.SSLCertVerificationError):
         return unreachable(f"the certificate is not trusted ({failure.verify_message})")
-    if isinstance(failure, (ConnectionError, http.client.HTTPException)):
+    if isinstance(failure, (ConnectionError, HTTPException)):
         return unreachable("the connection broke off")
     if isinstance(failure, OSError):
         return unreachable(failure.strerror or "the proxy or the network refused")
