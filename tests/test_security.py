@@ -154,7 +154,6 @@ ELSEWHERE = {
     "maintenance/conflicts.py": "the journal's home",
     "maintenance/registry.py": "the user's folder",
     "maintenance/stored_secrets.py": "files of ours that a walk found without following links",
-    "maintenance/continuity/": "a temporary folder",
     "maintenance/demo.py": "a temporary folder",
     "maintenance/demo_agent.py": "the folder of the demo",
     "maintenance/checks/": "the journal's home, and a temporary file",
