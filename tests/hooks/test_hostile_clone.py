@@ -307,3 +307,124 @@ def test_an_event_names_no_transcript_of_another_project(
     for words in (["resume"], ["history"], ["status"], ["export"]):
         assert "SESAME" not in holdfast(*words).out, words
     assert b"SESAME" not in session_world.every_byte_under(hooks.root)
+
+
+@pytest.fixture
+def pretender(repository: Path, git: Git, photos: Path, tmp_path: Path) -> Path:
+    """A clone in which a folder has the names of a bare repository, and our folder with links in it."""
+    package = repository / "package"
+    for name in ("objects/keep", "refs/keep", "app/holdfast.toml"):
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).touch()
+    (package / "HEAD").write_text("ref: refs/heads/main\n")
+    (package / "holdfast").mkdir()
+    for name in ("clients", "quarantine", "alerts", "displaced"):
+        (package / "holdfast" / name).symlink_to(photos)
+    (package / "holdfast" / "latch").write_text('{"reason":"no","by":"evil","at":"now"}')
+    git("add", "--force", ".")
+    git("commit", "--quiet", "-m", "a package")
+    git("clone", "--quiet", str(repository), str(tmp_path / "clone"))
+    return tmp_path / "clone"
+
+
+def test_a_folder_of_a_clone_is_no_git_dir(
+    pretender: Path, photos: Path, holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = digest_of(photos)
+    monkeypatch.chdir(pretender / "package" / "app")
+    assert discover().git_dir == str(pretender / ".git")
+    for words in (["init", "--client", "claude"], ["note", "one"], ["gc"], ["status"]):
+        assert holdfast(*words).code == 0, words
+    assert digest_of(photos) == before
+
+
+@pytest.mark.parametrize("name", ["clients", "quarantine", "alerts", "displaced", "usage.db"])
+def test_a_link_in_the_git_dir_of_an_archive_is_removed(
+    repository: Path, photos: Path, holdfast: Holdfast, name: str
+) -> None:
+    (repository / ".git" / "holdfast").mkdir()
+    (repository / ".git" / "holdfast" / name).symlink_to(photos)
+    before = digest_of(photos)
+    for words in (["init", "--client", "claude"], ["note", "one"], ["gc"], ["status"]):
+        assert holdfast(*words).code == 0, words
+    assert digest_of(photos) == before
+
+
+def test_a_git_file_of_an_agent_opens_no_other_projects_journal(
+    repository: Path, git: Git, holdfast: Holdfast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert holdfast("note", "tell nobody").code == 0
+    mine = tmp_path / "mine"
+    git("init", "--quiet", str(mine))
+    (mine / "sub").mkdir()
+    (mine / "sub" / ".git").write_text(f"gitdir: {repository / '.git'}\n")
+    monkeypatch.chdir(mine / "sub")
+    answer = holdfast("note")
+    assert answer.code != 0
+    assert "tell nobody" not in answer.out + answer.err
+    git("worktree", "add", "--quiet", "--detach", str(tmp_path / "linked"), at=repository)
+    (mine / "sub" / ".git").write_text(f"gitdir: {repository / '.git/worktrees/linked'}\n")
+    assert holdfast("note").code != 0
+    (tmp_path / "linked").rename(tmp_path / "moved")
+    monkeypatch.chdir(tmp_path / "moved")
+    assert "tell nobody" in holdfast("note").out, "a work tree that was moved is its own"
+
+
+@pytest.mark.parametrize("name", [".gitignore", ".gitattributes", "sub/.gitignore"])
+def test_a_pipe_that_git_would_read_keeps_no_hook_waiting(hooks: Hooks, name: str) -> None:
+    (hooks.root / "sub").mkdir()
+    (hooks.root / "sub" / "file").touch()
+    os.mkfifo(hooks.root / name)
+    # A client waits for ten seconds. A pipe in a folder is met by git itself, which is ended after three.
+    go_through(hooks, "claude", within=LONGEST_SECONDS if "/" not in name else 9.0)
+
+
+CONFIGS = {
+    "an equals sign": '[filter "a=b"]\n\tclean = touch {ran}\n',
+    "a section behind another": '[core][filter "ev"]\n\tclean = touch {ran}\n',
+    "a byte order mark": '\ufeff[filter "ev"]\n\tclean = touch {ran}\n',
+    "a long comment": "# " + "x" * 1_100_000 + '\n[filter "ev"]\n\tclean = touch {ran}\n',
+}
+
+
+@pytest.mark.parametrize("kind", CONFIGS)
+def test_no_filter_of_an_archives_configuration_runs(
+    repository: Path, holdfast: Holdfast, tmp_path: Path, kind: str
+) -> None:
+    ran = tmp_path / "ran"
+    config = repository / ".git" / "config"
+    text = CONFIGS[kind].format(ran=ran)
+    old = config.read_text()
+    config.write_text(text + old if text.startswith("\ufeff") else old + text)
+    name = "a=b" if "=b" in text else "ev"
+    (repository / ".gitattributes").write_text(f"* filter={name}\n")
+    (repository / "new.txt").write_text("new\n")
+    for words in (["checkpoint", "--task", "x"], ["snapshot", "create"], ["resume"], ["status"]):
+        holdfast(*words)
+    assert not ran.exists()
+
+
+def test_another_work_tree_is_refused_however_the_configuration_names_it(
+    repository: Path, holdfast: Holdfast, photos: Path
+) -> None:
+    with open(repository / ".git" / "config", "a") as config:
+        config.write(f"[x][core] worktree = {photos}\n")
+    before = digest_of(photos)
+    answer = holdfast("snapshot", "create", "--json")
+    assert answer.envelope["error"]["kind"] == "other_work_tree"
+    assert digest_of(photos) == before
+
+
+def test_a_new_folder_inherits_no_journal_of_one_that_was_removed(
+    holdfast: Holdfast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file system may give it the inode of the old one."""
+    for name in ("old", *(f"new{number}" for number in range(5))):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "holdfast.toml").touch()
+        monkeypatch.chdir(folder)
+        assert "private" not in holdfast("history").out
+        assert holdfast("note", "private").code == 0
+        monkeypatch.chdir(tmp_path)
+        shutil.rmtree(folder)

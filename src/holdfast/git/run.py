@@ -7,6 +7,7 @@ import os
 import stat
 
 from holdfast.git.repository import GitError, Place, locate, not_a_repository
+from holdfast.kernel.deadline import within
 from holdfast.kernel.patterns import IGNORECASE, MULTILINE, compile_later
 from holdfast.kernel.plain_file import open_plain
 from holdfast.kernel.text import quote
@@ -25,6 +26,8 @@ LOOKING = (
 # A list of transports that are allowed. There is none of this name.
 NO_TRANSPORT = {"GIT_ALLOW_PROTOCOL": "none"}
 LARGEST_CONFIG = 1_000_000
+CONFIG_SECONDS = 10.0
+READ_IN_TREE = (".gitignore", ".gitattributes", ".gitmodules", ".mailmap")
 READ_BY_GIT = (
     *(
         "HEAD",
@@ -38,9 +41,6 @@ READ_BY_GIT = (
     ),
     *("info/exclude", "info/attributes", "objects/info/alternates"),
 )
-_FILTER = compile_later(rb'^\s*\[\s*filter\s+"((?:[^"\\]|\\.)*)"\s*\]', IGNORECASE | MULTILINE)
-_DOTTED_FILTER = compile_later(rb"^\s*\[\s*filter\.([^\]\s]+)\s*\]", IGNORECASE | MULTILINE)
-_INCLUDE = compile_later(rb"^\s*\[\s*include", IGNORECASE | MULTILINE)
 _SUBMODULE = compile_later(rb'^\s*\[\s*submodule\s+"((?:[^"\\]|\\.)*)"\s*\]', MULTILINE)
 _WORK_TREE = compile_later(
     rb"^\s*(?:\[[^\]\n]*\]\s*)?worktree\s*=[ \t]*(.*)$", IGNORECASE | MULTILINE
@@ -83,8 +83,13 @@ def refuse_other_work_tree(root: str) -> None:
     for name in ("config", "config.worktree"):
         file = os.path.join(place.git_dir, name)
         content = _read(file)
-        named = _WORK_TREE.findall(content) if b"worktree" in content.lower() else []
-        if not named or (len(named) == 1 and _is_work_tree(place, os.fsdecode(named[0].strip()))):
+        count = content.lower().count(b"worktree")
+        if not count and len(content) < LARGEST_CONFIG:
+            continue
+        named = _WORK_TREE.findall(content)
+        # One plain line is read here; everything else by git, which knows more ways to write it.
+        is_plain = len(named) == count == 1 and len(content) < LARGEST_CONFIG
+        if is_plain and _is_work_tree(place, os.fsdecode(named[0].strip())):
             continue
         words = ("--file", file, "--type=path", "--get", "core.worktree")
         value = _ask_config("/", *words).rstrip("\n")
@@ -115,6 +120,15 @@ def refuse_strange_files(root: str) -> None:
                 continue
             if not stat.S_ISREG(mode):
                 raise GitError(f"{path} is not a regular file.", kind="strange_repository")
+    for path in dict.fromkeys(
+        os.path.join(folder, name) for folder in (place.top, root) for name in READ_IN_TREE
+    ):
+        try:
+            is_file = stat.S_ISREG(os.stat(path).st_mode)
+        except (OSError, ValueError):
+            continue
+        if not is_file:
+            raise GitError(f"{path} is not a regular file.", kind="strange_repository")
 
 
 def _is_work_tree(place: Place, value: str) -> bool:
@@ -122,7 +136,8 @@ def _is_work_tree(place: Place, value: str) -> bool:
 
 
 def _ask_config(folder: str, *words: str) -> str:
-    """What `git config` prints: it has git's own rules for quotes, escapes and includes."""
+    """Return what `git config` prints: it has git's own rules for quotes, escapes and includes. Refuse a
+    configuration that it cannot read, or not in time: what it names is not known."""
     import subprocess
 
     try:
@@ -131,11 +146,17 @@ def _ask_config(folder: str, *words: str) -> str:
             cwd=folder,
             capture_output=True,
             stdin=subprocess.DEVNULL,
-            timeout=10,
+            timeout=within(CONFIG_SECONDS),
             check=False,
         )
+    except FileNotFoundError:
+        return ""  # there is no git: nothing is run
     except (OSError, subprocess.TimeoutExpired):
-        return ""
+        raise GitError("Git's configuration cannot be read.", kind="strange_repository") from None
+    # 1: nothing of the kind is set.
+    if done.returncode not in (0, 1):
+        reason = os.fsdecode(done.stderr).strip().rpartition("\n")[2].removeprefix("fatal: ")
+        raise GitError(f"Git's configuration cannot be read: {reason}", kind="strange_repository")
     return os.fsdecode(done.stdout)
 
 
@@ -145,23 +166,18 @@ def repository_filters(root: str) -> list[str]:
         place = locate(root)
     except GitError:
         return []
-    contents = [
-        _read(os.path.join(place.common_dir, "config")),
-        _read(os.path.join(place.git_dir, "config.worktree")),
-    ]
-    # Most name neither, and the patterns take longer than git itself.
-    lowered = b"\n".join(contents).lower()
-    if b"include" in lowered and any(_INCLUDE.search(content) for content in contents):
-        listed = ("--local", "--includes", "--null", "--name-only", "--get-regexp", r"^filter\.")
-        keys = _ask_config(place.top, *listed).split("\0")
-        return _settable(key.partition(".")[2].rpartition(".")[0] for key in keys if key)
-    if b"filter" not in lowered:
-        return []
-    return _settable(
-        _unquote(name)
-        for content in contents
-        for name in [*_FILTER.findall(content), *_DOTTED_FILTER.findall(content)]
-    )
+    keys: list[str] = []
+    for file in (
+        os.path.join(place.common_dir, "config"),
+        os.path.join(place.git_dir, "config.worktree"),
+    ):
+        content = _read(file)
+        lowered = content.lower()
+        # Most name neither. Whatever may is read by git itself: it knows more ways to write a section.
+        if b"filter" in lowered or b"include" in lowered or len(content) >= LARGEST_CONFIG:
+            listed = ("--includes", "--null", "--name-only", "--get-regexp", r"^filter\.")
+            keys += _ask_config(place.top, "--file", file, *listed).split("\0")
+    return _settable(key.partition(".")[2].rpartition(".")[0] for key in keys if key)
 
 
 def without_submodules(top: str) -> list[str]:
@@ -174,8 +190,17 @@ def without_submodules(top: str) -> list[str]:
 
 
 def _settable(names: Iterable[str]) -> list[str]:
-    """Those that an option `-c` can name, each once. The empty one is among them: git has such filters."""
-    return [name for name in dict.fromkeys(names) if "\n" not in name and "=" not in name]
+    """The names, each once; the empty one is among them: git has such filters. Refuse one that no option `-c` can
+    name, because it could not be turned off."""
+    found = list(dict.fromkeys(names))
+    strange = next((name for name in found if "\n" in name or "=" in name), None)
+    if strange is not None:
+        raise GitError(
+            f"The repository names a filter or a submodule {strange!r:.60}, which cannot be turned off.",
+            hint="Look at .git/config and .gitmodules, and give it another name.",
+            kind="strange_repository",
+        )
+    return found
 
 
 def _read(path: str) -> bytes:
@@ -288,7 +313,7 @@ class Running:
     def finish(self, input: bytes | None = None, seconds: float = SECONDS) -> Finished:
         """Give it its input, and wait for its end."""
         try:
-            output, errors = self._process.communicate(input, seconds)
+            output, errors = self._process.communicate(input, within(seconds))
         except TimeOut:
             self.end()
             late = GitError(

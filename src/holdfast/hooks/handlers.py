@@ -359,9 +359,11 @@ def _work_alone(
         nothing = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
             os.dup2(nothing, descriptor)
+        from holdfast.kernel.deadline import bound
         from holdfast.kernel.lock import PATIENCE_SECONDS
 
         workspace.patience = PATIENCE_SECONDS  # the client does not wait any more
+        bound(0)
         work()
         from holdfast.hooks.run import forward
 

@@ -13,6 +13,7 @@ import sys
 from holdfast.clients.events import caller_of, is_named_twice, note_time
 from holdfast.clients.table import CLIENTS, part, safe_id
 from holdfast.kernel import canonical_json, clock, latch
+from holdfast.kernel.deadline import bound
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import discover
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 # More than this is no payload; a hook must not fill the memory of its host.
 LARGEST_PAYLOAD = 32 * 1024 * 1024
 LONGEST_NAME = 80
+# Of a hook for a program such as git, while its client waits.
+MAX_WAIT_SECONDS = 3.0
 # Set by the launcher, with its folder; `clients.launcher` has the rest.
 LAUNCHER = "_HOLDFAST_LAUNCHER"
 
@@ -109,6 +112,8 @@ def respond_to(
         return {}  # nowhere to work, and nowhere to write down why
     if is_named_twice(named, client_name, workspace.root):
         return {}  # the hook in its own settings does it
+    if may_leave:
+        bound(MAX_WAIT_SECONDS)  # for what it finishes of others, too
     if event.is_deferred:
         from holdfast.kernel.lock import PATIENCE_SECONDS
 
@@ -159,6 +164,8 @@ def respond_to(
         from holdfast.hooks.stop import held
 
         outcome = held(outcome, event, holder, stopped, now)
+    if may_leave:
+        bound(0)
     shown: HookOutcome = _pass_door(outcome, workspace)
     return client.answer(event, shown)
 

@@ -1,7 +1,7 @@
 """The home of a project without git: a folder in the user's state folder, found by the project's folder.
 
 A journal in the tree of a project can come with an archive. So a new one is in the user's own folder, where no
-archive reaches. Its home says which folder it belongs to, by path and inode: a folder that was renamed is found
+archive reaches. Its home says which folder it belongs to, by path, inode and mark: a folder that was renamed is found
 again. A journal that an older version made in the tree is taken over: by itself where the user's folder knows its
 number, otherwise after `holdfast trust`.
 """
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 FOLDER = "projects"
 PLACE = "place"
 MAX_PLACE = 65536
+# What makes a folder without git a workspace, by name.
+MARKS = ("holdfast.toml", "pyproject.toml", ".holdfast")
 # What stood beside the journal in the tree and is not made again from its records.
 _FILES = ("latch", "machine", "moved.json")
 _FOLDERS = ("clients", "quarantine")
@@ -34,47 +36,55 @@ def find(root: str, user_folder: str) -> str:
         moved = "" if known else _find_moved(root, homes)
         return moved or usual
     # The project that was here was moved: this is another one.
-    return _find_moved(root, homes) or f"{usual}-{_inode_of(root)}"
+    return _find_moved(root, homes) or f"{usual}-{id_of(_identity_of(root))[:8]}"
 
 
 def _find_moved(root: str, homes: str) -> str:
     """Return the home of a project whose folder was renamed to this one; empty if there is none."""
-    inode = _inode_of(root)
+    identity = _identity_of(root)
     try:
-        names = sorted(os.listdir(homes)) if inode else []
+        names = sorted(os.listdir(homes)) if identity else []
     except OSError:
         return ""
     for name in names:
         home = os.path.join(homes, name)
         known = _read_place(home)
-        if known is None or known[1] != inode:
+        if known is None or known[1] != identity:
             continue
-        if known[0] == root or _inode_of(known[0]) != inode:
+        if known[0] == root or _identity_of(known[0]) != identity:
             return home
     return ""
 
 
 def note_place(home: str, root: str) -> None:
     """Keep which folder a home belongs to."""
-    if _read_place(home) != (root, _inode_of(root)):
-        content = f"{_inode_of(root)}\n{root}\n".encode("utf-8", "surrogateescape")
+    if _read_place(home) != (root, _identity_of(root)):
+        content = f"{_identity_of(root)}\n{root}\n".encode("utf-8", "surrogateescape")
         write_synced(os.path.join(home, PLACE), content)
 
 
-def _read_place(home: str) -> tuple[str, int] | None:
+def _read_place(home: str) -> tuple[str, str] | None:
     try:
         content = read_plain(os.path.join(home, PLACE), MAX_PLACE, follow=False)
-        inode, root = os.fsdecode(content).removesuffix("\n").split("\n", 1)
-        return root, int(inode)
+        identity, root = os.fsdecode(content).removesuffix("\n").split("\n", 1)
+        return root, identity
     except (OSError, ValueError):
         return None
 
 
-def _inode_of(folder: str) -> int:
+def _identity_of(folder: str) -> str:
+    """Return what tells a project's folder from all others, also from one that has its inode after it was removed:
+    both inodes, and the time, of the folder and of the file that marks it. Empty where there is none."""
     try:
-        return os.stat(folder).st_ino
+        found = f"{os.stat(folder).st_ino}"
+        for name in MARKS:
+            path = os.path.join(folder, name)
+            if os.path.lexists(path):
+                status = os.lstat(path)
+                return f"{found}:{status.st_ino}:{status.st_mtime_ns}"
     except OSError:
-        return 0
+        pass
+    return ""
 
 
 def tree_journal(workspace: Workspace) -> str:

@@ -369,6 +369,7 @@ def discover(start: str | None = None, *, local: bool = False) -> Workspace:
     if not home and git_dir:
         home = os.path.join(git_dir, "holdfast")
         refuse_link(home)
+        _remove_links(home)
     elif not home:
         from holdfast.kernel.project_home import find
 
@@ -379,16 +380,19 @@ def discover(start: str | None = None, *, local: bool = False) -> Workspace:
 
 def _find(start: str) -> tuple[str, str, str]:
     """Root, common git dir and the worktree's own one. A mark above the repository is another workspace's."""
-    root, folder = "", start
+    root, folder, bare = "", start, ""
     while True:
         if not root and _is_marked(folder):
             root = folder
         git_dir, own_git_dir = _git_dirs_at(folder)
         if git_dir:
             return root or folder, git_dir, own_git_dir
+        # A clone can hold folders of these names: whatever has a `.git` above it, or a mark, is no bare repository.
+        if not bare and os.path.basename(folder) != ".git" and _is_bare_repository(folder):
+            bare = folder
         parent = os.path.dirname(folder)
         if parent == folder:
-            return root, "", ""
+            return (root, "", "") if root or not bare else (bare, bare, bare)
         folder = parent
 
 
@@ -421,10 +425,38 @@ def _git_dirs_at(folder: str) -> tuple[str, str]:
         git_dir = _pointer(entry, "gitdir: ", folder)
         common = os.path.join(git_dir, "commondir")
         # What is there and is no file is refused: git would wait for a pipe.
-        return _pointer(common, "", git_dir) if os.path.lexists(common) else git_dir, git_dir
-    # From within a `.git` the search goes on: its work tree is above it.
-    is_bare = os.path.basename(folder) != ".git" and _is_bare_repository(folder)
-    return (folder, folder) if is_bare else ("", "")
+        is_linked = os.path.lexists(common)
+        _refuse_strangers(entry, git_dir, is_linked=is_linked)
+        return _pointer(common, "", git_dir) if is_linked else git_dir, git_dir
+    return "", ""
+
+
+def _refuse_strangers(entry: str, git_dir: str, *, is_linked: bool) -> None:
+    """Refuse a `.git` file that names the git dir of another work tree: an agent could write one, and see the
+    journal of another project."""
+    if is_linked:
+        # One whose work tree is gone was moved.
+        other = _pointer(os.path.join(git_dir, "gitdir"), "", git_dir)
+        is_strange = other != os.path.realpath(entry) and os.path.exists(other)
+    else:
+        is_strange = os.path.basename(git_dir) == ".git"
+    if is_strange:
+        raise HoldfastError(
+            f"{entry} names the git dir of another work tree: {git_dir}.",
+            hint="If that is meant, `git worktree repair` puts it right.",
+            kind="broken_git",
+        )
+
+
+def _remove_links(home: str) -> None:
+    """Remove links in the journal's home: an archive brought them, or an agent put them there."""
+    try:
+        with os.scandir(home) as entries:
+            links = [entry.path for entry in entries if entry.is_symlink()]
+        for link in links:
+            os.unlink(link)
+    except OSError:
+        return
 
 
 def worktrees(workspace: Workspace) -> list[str]:
