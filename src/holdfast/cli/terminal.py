@@ -6,11 +6,12 @@ import os
 import sys
 
 from holdfast.kernel import clock
+from holdfast.kernel.durations import describe_age
 from holdfast.kernel.errors import NotFound, Usage
 from holdfast.kernel.text import letter_width as letter_width
 from holdfast.kernel.text import one_line as flatten
+from holdfast.kernel.text import plural, width
 from holdfast.kernel.text import safe as safe
-from holdfast.kernel.text import width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,12 +97,8 @@ def ago(at: str, now: int) -> str:
         return at
     if seconds < 5:
         return "just now"
-    for size, name in ((86_400, "day"), (3600, "h"), (60, "min")):
-        if seconds >= size:
-            count = seconds // size
-            plural = "s" if name == "day" and count > 1 else ""
-            return f"{count} {name}{plural} ago"
-    return f"{seconds} s ago"
+    count, unit = describe_age(seconds)
+    return f"{plural(count, 'day') if unit == 'd' else f'{count} {unit}'} ago"
 
 
 def size(count: int) -> str:

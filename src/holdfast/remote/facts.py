@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from holdfast.kernel import clock, inbox
+from holdfast.kernel.durations import describe_minutes
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.text import plural
 from holdfast.kernel.workspace import worktrees
@@ -113,7 +114,7 @@ def how_long(heard_at: str, now: int) -> str:
     minutes = max(0, now - clock.parse(heard_at)) // clock.MINUTE
     if not minutes:
         return "for less than a minute"
-    return f"for {minutes} min" if minutes < 120 else f"for {minutes // 60} h"
+    return f"for {describe_minutes(minutes)}"
 
 
 def in_words(facts: SpoolFacts) -> str:

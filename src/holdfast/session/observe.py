@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from holdfast.clients.conversation import COUNTED_CALL, LONGEST_REPLY, TOOL_CALLS
 from holdfast.kernel.patterns import DOTALL, compile_later
+from holdfast.kernel.text import one_line
 from holdfast.session.mentions import whole_words
 from holdfast.session.observed_commands import COMMAND_STEPS
 from holdfast.session.observed_files import FILE_STEPS, GLIMPSED_IN, NAMED_IN, glimpse, name_all
 from holdfast.session.observed_state import (
     ROOM,
     clipped,
-    flattened,
     new,
     newest,
     oldest,
@@ -80,7 +80,7 @@ def _add_prompt(seen: Observation, event: SessionEvent) -> None:
         seen["first"] = _quote(seen, event.text, ROOM["first"] - 200)
     before = seen["request"]
     if before is not None and seen["prompts"] > 2:
-        before["text"] = clipped(flattened(before["text"]), 300)
+        before["text"] = clipped(one_line(before["text"]), 300)
         before.pop("after", None)
         seen["earlier"] = newest([*seen["earlier"], before], 8, ROOM["earlier"])
     seen["request"] = said
@@ -92,7 +92,7 @@ def _add_prompt(seen: Observation, event: SessionEvent) -> None:
 
 def _end_of(text: str, most: int) -> str:
     """The end of a text, from a sentence's beginning where there is one: there stands the question."""
-    text = flattened(text)
+    text = one_line(text)
     if len(text) > most:
         text = text[-most:]
         start = text.find(". ") + 2  # 1 where there is none
@@ -110,7 +110,7 @@ def _rule(seen: Observation, text: str) -> None:
     if "```" in text:
         text = _FENCED.sub("\n", text)
     for part in _SENTENCE.split(text):
-        sentence = flattened(part)
+        sentence = one_line(part)
         if _RULING.search(sentence) and _is_said(sentence):
             found = [one for one in found if one["text"] != sentence]
             found.append({"text": sentence, "at": "", "call": seen["calls"]})
@@ -134,8 +134,8 @@ def _can_rule(text: str) -> bool:
 
 def _add_answer(seen: Observation, event: SessionEvent) -> None:
     answer: ChosenAnswer = {
-        "about": clipped(flattened(event.about), 120),
-        "text": clipped(flattened(event.text), 300),
+        "about": clipped(one_line(event.about), 120),
+        "text": clipped(one_line(event.text), 300),
         "call": seen["calls"],
     }
     seen["answers"] = newest([*seen["answers"], answer], 10, ROOM["answers"])
@@ -151,7 +151,7 @@ def _keep_last_words(seen: Observation, event: SessionEvent) -> None:
 
 def _keep_plan(seen: Observation, event: SessionEvent) -> None:
     lines = [line.strip() for line in event.text.split("\n") if line.strip()]
-    heads = [flattened(line.lstrip("# ")) for line in lines if line.startswith("#")]
+    heads = [one_line(line.lstrip("# ")) for line in lines if line.startswith("#")]
     if heads or lines:
         heads = [clipped(head, 100) for head in heads or lines[:6]]
         seen["plan"] = oldest(heads, 12, ROOM["plan"])
@@ -182,7 +182,7 @@ def _change_tasks(seen: Observation, event: SessionEvent) -> None:
                 tasks.append(_task(change))
         else:
             known["state"] = change["state"] or known["state"]
-            known["text"] = clipped(flattened(change["text"]), 160) or known["text"]
+            known["text"] = clipped(one_line(change["text"]), 160) or known["text"]
     if grown:
         seen["tasks"] = _bound_tasks(tasks)
 
@@ -190,7 +190,7 @@ def _change_tasks(seen: Observation, event: SessionEvent) -> None:
 def _task(task: Task) -> Task:
     return {
         "key": task["key"][:40],
-        "text": clipped(flattened(task["text"]), 160),
+        "text": clipped(one_line(task["text"]), 160),
         "state": task["state"] or "open",
     }
 
@@ -215,7 +215,7 @@ def _bound_tasks(tasks: list[Task]) -> list[Task]:
 
 
 def _add_agent(seen: Observation, event: SessionEvent) -> None:
-    seen["agents"][event.id[:60]] = clipped(flattened(event.text), 100)
+    seen["agents"][event.id[:60]] = clipped(one_line(event.text), 100)
     while size_of(seen["agents"]) > ROOM["agents"]:
         del seen["agents"][next(iter(seen["agents"]))]
     name_all(seen, event.text, NAMED_IN["call"], -1)

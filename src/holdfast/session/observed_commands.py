@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdfast.kernel.patterns import MULTILINE, compile_later
+from holdfast.kernel.text import one_line
 from holdfast.session.mentions import paths_in, whole_words
 from holdfast.session.observed_files import (
     GLIMPSED_IN,
@@ -20,7 +21,6 @@ from holdfast.session.observed_files import (
 from holdfast.session.observed_state import (
     ROOM,
     clipped,
-    flattened,
     lighten,
     newest,
     shrink,
@@ -138,19 +138,19 @@ def _shorten_line(line: str) -> str:
     """The command that a line runs, on one line; text that it is fed stays away."""
     line = line.strip().replace("\\\n", " ")
     first, _, rest = _INTO_FOLDER.sub("", _SETTING.sub("", line)).partition("\n")
-    first = flattened(first).replace(" 2>&1", "")
+    first = one_line(first).replace(" 2>&1", "")
     return clipped(first + (" …" if rest.strip() else ""), 160)
 
 
 def same_command(line: str) -> str:
     """What stays of a command line when the folder, the pipe behind it and the like are left out."""
-    text = flattened(_INTO_FOLDER.sub("", line.strip()))
+    text = one_line(_INTO_FOLDER.sub("", line.strip()))
     before = None
     while before != text:
         before = text
         text = _PIPED_AWAY.sub("", _BEFORE.sub("", _SETTING.sub("", text))).strip()
     text = _GIT_ELSEWHERE.sub("git ", text)
-    return clipped(text or flattened(line), 160)
+    return clipped(text or one_line(line), 160)
 
 
 def _end_call(seen: Observation, event: SessionEvent) -> None:

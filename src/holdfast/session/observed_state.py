@@ -237,11 +237,6 @@ def size_of(value: Any) -> int:
     return len(dumps(value))
 
 
-def flattened(text: str) -> str:
-    """A text on one line."""
-    return " ".join(text.split())
-
-
 def clipped(text: str, most: int) -> str:
     """The beginning of a text, bounded in letters and in bytes of JSON."""
     short = text if len(text) <= most else text[: most - 1].rstrip() + "…"

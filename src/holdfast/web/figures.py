@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.kernel import clock
+from holdfast.kernel.durations import describe_span
 from holdfast.loop.rules.checkpoint import instant_of
 
 if TYPE_CHECKING:
@@ -325,15 +326,12 @@ def draw_bars(work: Sequence[WorkSpan], now: int) -> Data | None:
 
 
 def span(milliseconds: int) -> str:
-    """`1 h 04 min`, `3 min 20 s`, `12 s`, `0.4 s`."""
+    """Return a span as text: `2 d 3 h`, `1 h 04 min`, `3 min 20 s`, `12 s`, `0.4 s`."""
     if milliseconds < 10_000:
         return f"{max(milliseconds, 0) / 1000:.1f} s"
-    seconds = max(milliseconds // 1000, 0)
-    if seconds >= clock.DAY // 1000:
-        return f"{seconds // 86_400} d {seconds % 86_400 // 3600} h"
-    if seconds >= 3600:
-        return f"{seconds // 3600} h {seconds % 3600 // 60:02d} min"
-    return f"{seconds // 60} min {seconds % 60:02d} s" if seconds >= 60 else f"{seconds} s"
+    if milliseconds >= clock.DAY:
+        return f"{milliseconds // clock.DAY} d {milliseconds % clock.DAY // clock.HOUR} h"
+    return describe_span(milliseconds)
 
 
 def _rounded(value: float) -> float:

@@ -17,6 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from holdfast.kernel import clock
+from holdfast.kernel.durations import describe_age
 from holdfast.kernel.text import one_line, safe
 from holdfast.web.table import PAGES
 from holdfast.web.urls import Address, safe_link
@@ -108,11 +109,9 @@ def since(at: str | None, now: int) -> str:
         return ""
     if seconds < 10:
         return "just now"
-    for size, name in ((86_400, "d"), (3600, "h"), (60, "min")):
-        if seconds >= size:
-            return f"{seconds // size} {name}"
     # In steps: an age that moves every second makes a page that is never the same twice.
-    return f"{seconds // 10 * 10} s"
+    count, unit = describe_age(seconds if seconds >= 60 else seconds // 10 * 10)
+    return f"{count} {unit}"
 
 
 def ticked(text: str) -> Markup:

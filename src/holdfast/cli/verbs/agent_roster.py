@@ -27,6 +27,7 @@ from holdfast.cli.verbs.agent_beat import context_for
 from holdfast.fleet.monitor import check
 from holdfast.fleet.roster import AgentEntry, epics_with_agents, list_agents
 from holdfast.kernel import clock, latch
+from holdfast.kernel.durations import describe_minutes
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.text import plural, quote
 
@@ -253,7 +254,7 @@ def _age(entry: AgentEntry) -> str:
     age = entry["age_minutes"]
     if age is None:
         return "-"
-    return f"{age} min" if age < 120 else f"{age // 60} h"
+    return describe_minutes(age)
 
 
 def _explain(entry: AgentEntry) -> Iterator[list[str]]:

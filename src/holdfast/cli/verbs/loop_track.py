@@ -39,6 +39,7 @@ from holdfast.cli.verbs.loop import (
     track_argument,
     track_verb,
 )
+from holdfast.kernel.durations import describe_span
 from holdfast.kernel.text import plural, quote
 from holdfast.loop import run_file
 from holdfast.loop.commands import describe, find_way_on, summarize
@@ -192,16 +193,12 @@ def _time(checkpoint: Any, now: int) -> str:
     if begun is None:
         return ""
     if ended is None:
-        return f"{span(now - begun)} so far" if checkpoint.get("status") == IN_PROGRESS else ""
-    return span(ended - begun)
-
-
-def span(milliseconds: int) -> str:
-    """`1 h 04 min`, `3 min 20 s`, `12 s`."""
-    seconds = max(milliseconds // 1000, 0)
-    if seconds >= 3600:
-        return f"{seconds // 3600} h {seconds % 3600 // 60:02d} min"
-    return f"{seconds // 60} min {seconds % 60:02d} s" if seconds >= 60 else f"{seconds} s"
+        return (
+            f"{describe_span(now - begun)} so far"
+            if checkpoint.get("status") == IN_PROGRESS
+            else ""
+        )
+    return describe_span(ended - begun)
 
 
 def _detail(state: LoopState, step: str, size: int) -> str:
