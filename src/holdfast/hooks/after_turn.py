@@ -6,10 +6,12 @@ budget. By then the client has also written its last answer down.
 
 from __future__ import annotations
 
-import fcntl
 import os
 
 from holdfast.kernel import clock, config
+from holdfast.kernel.deadline import within
+from holdfast.kernel.errors import StoreAway
+from holdfast.kernel.lock import wait_for_lock
 from holdfast.processes import relaunch
 from holdfast.session import observation, quotas, session_files, sessions, usage_limits
 from holdfast.session.ccc_files import folder_of
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 # The session's file that asks the agent for what cannot be observed: due, asked, or asked twice.
 ASK = "ask"
 _LOCK = "after-turn.lock"
+LONGEST_WAIT_SECONDS = 600.0
 
 
 def after_turn(workspace: Workspace, client: str, session: str, transcript: str, now: int) -> None:
@@ -36,7 +39,9 @@ def after_turn(workspace: Workspace, client: str, session: str, transcript: str,
     from holdfast.hooks.activity import check
     from holdfast.hooks.handlers import has_budget
 
-    with _Alone(workspace):
+    with _Alone(workspace) as is_alone:
+        if not is_alone:
+            return  # while a client waits; the next event looks again
         state = sessions.read_or_new(workspace, session)
         looked = observation.look(workspace, session, transcript=transcript, state=state, now=now)
         world = _survey(workspace)
@@ -119,11 +124,16 @@ class _Alone:
     def __init__(self, workspace: Workspace) -> None:
         self._path = os.path.join(workspace.prepare_private(), _LOCK)
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> bool:
+        """Return whether this process has the lock. While a client waits it is not waited for long."""
         self._descriptor = os.open(
             self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
         )
-        fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+        try:
+            wait_for_lock(self._descriptor, within(LONGEST_WAIT_SECONDS))
+        except StoreAway:
+            return False
+        return True
 
     def __exit__(self, *_: object) -> None:
         os.close(self._descriptor)
