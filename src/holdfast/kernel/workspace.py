@@ -442,7 +442,7 @@ def _refuse_strangers(entry: str, git_dir: str, *, is_linked: bool) -> None:
         is_strange = os.path.basename(git_dir) == ".git"
     if is_strange:
         raise HoldfastError(
-            f"{entry} names the git dir of another work tree: {git_dir}.",
+            f"{entry} names a folder of another work tree: {git_dir}.",
             hint="If that is meant, `git worktree repair` puts it right.",
             kind="broken_git",
         )
