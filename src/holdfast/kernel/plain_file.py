@@ -120,3 +120,14 @@ def write_aside(path: str, content: bytes) -> None:
         raise
     finally:
         os.close(descriptor)
+
+
+def remove_links(folder: str) -> None:
+    """Remove the links in a folder of ours: an archive brought them, or an agent put them there."""
+    try:
+        with os.scandir(folder) as entries:
+            links = [entry.path for entry in entries if entry.is_symlink()]
+        for link in links:
+            os.unlink(link)
+    except OSError:
+        return

@@ -17,7 +17,7 @@ import os
 import stat
 
 from holdfast.kernel.digest import id_of
-from holdfast.kernel.plain_file import read_plain, write_all
+from holdfast.kernel.plain_file import read_plain, remove_links, write_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,19 +56,8 @@ def locate(root: str, own_git_dir: str, user_folder: str) -> str:
         return path
     if not _has_mark(path, status):
         _make_again(path, status)
-    _remove_links(path)
+    remove_links(path)
     return path
-
-
-def _remove_links(path: str) -> None:
-    """Remove links in the private folder: an agent put them there."""
-    try:
-        with os.scandir(path) as entries:
-            links = [entry.path for entry in entries if entry.is_symlink()]
-        for link in links:
-            os.unlink(link)
-    except OSError:
-        return
 
 
 def _is_sound(git_dir: str, folder: str) -> bool:

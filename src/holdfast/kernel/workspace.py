@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 
 from holdfast.kernel.errors import HoldfastError, NotFound
-from holdfast.kernel.plain_file import read_plain
+from holdfast.kernel.plain_file import read_plain, remove_links
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -369,7 +369,7 @@ def discover(start: str | None = None, *, local: bool = False) -> Workspace:
     if not home and git_dir:
         home = os.path.join(git_dir, "holdfast")
         refuse_link(home)
-        _remove_links(home)
+        remove_links(home)
     elif not home:
         from holdfast.kernel.project_home import find
 
@@ -446,17 +446,6 @@ def _refuse_strangers(entry: str, git_dir: str, *, is_linked: bool) -> None:
             hint="If that is meant, `git worktree repair` puts it right.",
             kind="broken_git",
         )
-
-
-def _remove_links(home: str) -> None:
-    """Remove links in the journal's home: an archive brought them, or an agent put them there."""
-    try:
-        with os.scandir(home) as entries:
-            links = [entry.path for entry in entries if entry.is_symlink()]
-        for link in links:
-            os.unlink(link)
-    except OSError:
-        return
 
 
 def worktrees(workspace: Workspace) -> list[str]:
