@@ -10,9 +10,10 @@ BENCH := .venv-bench
 PRICES := .venv-prices
 DEMO := .venv-demo
 SITE := .venv-site
+CONTRIB := .venv-contrib
 HOSTILE := tests/proof/test_hostile_tree.py
 
-.PHONY: help demo test test-pythons check format proof test-clients bench continuity conformance docs site screenshots prices dist changelog lock clean
+.PHONY: help demo test test-pythons check format proof test-clients test-contrib bench continuity conformance docs site screenshots prices dist changelog lock clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -47,11 +48,13 @@ $(VENV)/.compiled: $(READY)
 	@touch $@
 
 test: $(VENV)/.compiled ## all tests but the slow proofs and the real clients; the ten slowest at the end
-	@scripts/need chromium || test -z "$(CI)"
-	@scripts/need ip iproute2 || test -z "$(CI)"
-	@scripts/need busybox || test -z "$(CI)"
-	@scripts/need mksh || test -z "$(CI)"
-	@$(BIN)/python -m pytest -n 3 --dist worksteal --durations=10 --ignore=tests/real_clients -m "not proof and not clients" $(RERUNS)
+	@scripts/need chromium chromium "the page is tested in a browser" || test -z "$(CI)"
+	@scripts/need ip iproute2 "three machines in network namespaces" || test -z "$(CI)"
+	@scripts/need busybox busybox "the hooks' launcher in its shell" || test -z "$(CI)"
+	@scripts/need mksh mksh "the hooks' launcher in its shell" || test -z "$(CI)"
+	@scripts/need zsh zsh "tab completion" || test -z "$(CI)"
+	@scripts/need fish fish "tab completion" || test -z "$(CI)"
+	@$(BIN)/python -m pytest -n 3 --dist worksteal --durations=10 --ignore=tests/real_clients -m "not proof and not clients and not contrib" $(RERUNS)
 
 test-pythons: $(READY) ## a smoke set on Python 3.11, 3.12 and 3.13, as far as they are installed, and the wheel on each; PYTHONS=--others leaves ours out
 	@$(BIN)/python -m scripts.pythons $(PYTHONS)
@@ -80,6 +83,15 @@ test-clients: $(READY) ## the six clients themselves, against a stub
 	@# On a disk: Codex's sandbox leaves a file system in memory writable.
 	@TMPDIR=$${TMPDIR:-/tmp} $(BIN)/python -m pytest -n 2 -m clients tests/real_clients $(RERUNS)
 
+$(CONTRIB)/.ready: pyproject.toml requirements/contrib.lock
+	@umask 022; test -x $(CONTRIB)/bin/python || $(PYTHON) -m venv $(CONTRIB)
+	@umask 022; $(CONTRIB)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/contrib.lock
+	@umask 022; $(CONTRIB)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+test-contrib: $(CONTRIB)/.ready ## the stores for LangGraph and the Claude Agent SDK, by the suites of their makers
+	@$(CONTRIB)/bin/python -m pytest -n 2 -m contrib tests/contrib $(RERUNS)
+
 bench: ## speed and size as ratios, peers beside us
 	@test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
 	@$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/bench.lock
@@ -92,10 +104,11 @@ continuity: $(READY) ## what a resume carries over, on recorded sessions; CONTIN
 conformance: $(READY) ## build/conformance.md: which clause is proved in which test file
 	@$(BIN)/python -m scripts.conformance
 
-docs: $(READY) ## generate the reference pages, the pictures of how it works, and the plugins' trees
+docs: $(READY) ## generate the reference pages, the pictures, the plugins' trees, and what MCP answers at a start
 	@$(BIN)/python -m scripts.reference
 	@$(BIN)/python -m scripts.plugins
 	@$(BIN)/python -m scripts.diagrams
+	@$(BIN)/python -m scripts.greeting
 
 $(SITE)/.ready: requirements/site.lock
 	@test -x $(SITE)/bin/python || $(PYTHON) -m venv $(SITE)
@@ -128,4 +141,4 @@ lock: ## write requirements/*.lock anew
 	@PYTHON="$(PYTHON)" scripts/lock
 
 clean:
-	@rm -rf $(VENV) $(BENCH) $(DEMO) $(SITE) .mypy_cache .ruff_cache .hypothesis dist build
+	@rm -rf $(VENV) $(BENCH) $(DEMO) $(SITE) $(CONTRIB) .mypy_cache .ruff_cache .hypothesis dist build

@@ -136,8 +136,21 @@ def _written_out(folder: str, name: str, *, suspect: bool) -> Contender:
         connection.execute(
             insert,
             (
-                *(step, id, 1, step, previous, at, len(text), 0, at, ACTOR, None, "stepped"),
-                *(salt, text, body_hash),
+                step,
+                id,
+                1,
+                step,
+                previous,
+                at,
+                len(text),
+                0,
+                at,
+                ACTOR,
+                None,
+                "stepped",
+                salt,
+                text,
+                body_hash,
             ),
         )
         if step % MOST_RECENT == 0:

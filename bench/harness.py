@@ -37,7 +37,6 @@ class Row:
     base_name: str
     unit: str
     bar: float
-    aim: float | None = None
     spread: tuple[float, float] | None = None
     peers: dict[str, float | str] = field(default_factory=dict)
     details: dict[str, dict[str, float]] = field(default_factory=dict)
@@ -98,7 +97,6 @@ def timed_row(
     ours: str,
     base: str,
     bar: float,
-    aim: float | None = None,
 ) -> Row:
     """Medians against each other; whoever else took part is a peer."""
     floor = median(samples[base])
@@ -115,7 +113,6 @@ def timed_row(
         base_name=base,
         unit="ms",
         bar=bar,
-        aim=aim,
         spread=(min(ratios), max(ratios)),
         peers={
             name: median(taken) / floor

@@ -68,7 +68,7 @@ LINES, LINE = 1_500, 1_000
 ALONE = """IFS= read -r line <{marks}/codex.$PPID && [ "$line" = "usual $PWD" ] || exit 1
 [ -f .git/holdfast/quiet ] && ! [ -e .git/holdfast/latch -o -e .git/holdfast/forward -o -d .git/holdfast/alerts -o \\
   -d .autopilot -o -d .holdfast/lives ] || exit 1
-true >.holdfast/seen/codex.bench
+true >.git/holdfast/worktree/seen/codex.bench
 exit 0
 """
 BASH_ALONE = "bash, the mark and the tests alone"
@@ -165,7 +165,7 @@ def _record(plan: Plan) -> Row:
         contenders["node -e 0"] = Process(folder, ["node", "-e", "0"])
     samples = take_turns("hook_process", contenders, plan.rounds(60, 10))
     row = timed_row(
-        "hook process: durable record and view", samples, ours=OURS, base=FLOOR, bar=2.5, aim=2.2
+        "hook process: durable record and view", samples, ours=OURS, base=FLOOR, bar=4.0
     )
     if "node -e 0" not in contenders:
         row.peers["node -e 0"] = "not installed"
@@ -204,7 +204,7 @@ def _tools(plan: Plan) -> list[Row]:
             raise RuntimeError("a hook had something to say")
         for client in names:
             what = f"hook process: {when} {client}'s tool, nothing to say"
-            row = timed_row(what, samples, ours=client, base=FLOOR, bar=0.15)
+            row = timed_row(what, samples, ours=client, base=FLOOR, bar=0.2)
             shell = f"{os.path.basename(SHELLS[client])} -c 'exit 0'"
             # The client starts this shell before any line of ours: no launcher can be below it.
             own = (row.ours / row.base) - float(row.peers[shell])
@@ -228,7 +228,7 @@ def _tests_alone(hook: Hook, folder: str) -> Contender:
 
     def start() -> float:
         taken, _ = piped(words, hook.folder, payload)
-        if not os.path.exists(os.path.join(hook.folder, ".holdfast", "seen", "codex.bench")):
+        if not os.path.exists(os.path.join(hook.folder, ".git/holdfast/worktree/seen/codex.bench")):
             raise RuntimeError("the tests alone did not come to their end")
         return taken
 
@@ -258,7 +258,7 @@ def _quiet_stop(plan: Plan) -> list[Row]:
             samples,
             ours=client,
             base=FLOOR,
-            bar=0.25,
+            bar=0.3,
         )
         for client in folders
     ]
@@ -301,7 +301,7 @@ def _start(plan: Plan) -> Row:
     contenders: dict[str, Contender] = {OURS: begin, **_floors(plan.folder)}
     samples = take_turns("session start", contenders, plan.rounds(60, 10))
     what = "hook process: session start with a pack"
-    return timed_row(what, samples, ours=OURS, base=FLOOR, bar=2.5)
+    return timed_row(what, samples, ours=OURS, base=FLOOR, bar=4.0)
 
 
 def _long_start(plan: Plan) -> Row:
@@ -334,7 +334,7 @@ def _long_start(plan: Plan) -> Row:
     contenders: dict[str, Contender] = {OURS: begin, **_floors(plan.folder)}
     samples = take_turns("a long session's start", contenders, plan.rounds(40, 8))
     what = f"hook process: start of a session with {LINES:,} lines, 2 MB, after a compaction"
-    return timed_row(what, samples, ours=OURS, base=FLOOR, bar=5.0)
+    return timed_row(what, samples, ours=OURS, base=FLOOR, bar=4.0)
 
 
 def _line(number: int, folder: str) -> str:
@@ -370,7 +370,7 @@ def _stops(plan: Plan) -> list[Row]:
             raise RuntimeError(f"{len(captures)} captures for {len(samples[client])} stops")
     return [
         timed_row(
-            f"hook process: {client}'s answered stop", samples, ours=client, base=FLOOR, bar=2.5
+            f"hook process: {client}'s answered stop", samples, ours=client, base=FLOOR, bar=4.0
         )
         for client in STOPS
     ]

@@ -27,11 +27,11 @@ from holdfast.journal.interface import Append
 from holdfast.kernel import clock
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.stream_write import draft
+from holdfast.kernel.streams import open_writer
 from holdfast.kernel.workspace import Workspace, discover
 from holdfast.note.rules import note
 from holdfast.plans import discovery
 from holdfast.plans.operations import begin
-from holdfast.streams import open_writer
 
 if TYPE_CHECKING:
     from holdfast.plans.operations import Options

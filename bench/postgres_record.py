@@ -109,7 +109,7 @@ def _statement(url: str) -> Contender:
 
     journal = _journal(url, "statement")
     (receipt,) = journal.commit([_append(1, "{}")])
-    workspace, stream = b"%d" % journal.number(), receipt["stream"].encode()
+    workspace, stream = journal.number(), receipt["stream"]
     previous = bytes.fromhex(receipt["records"][-1]["hash"])
     session = connect(url)
     steps = count(receipt["version"] + 1)
@@ -117,15 +117,25 @@ def _statement(url: str) -> Contender:
     def insert() -> float:
         nonlocal previous
         version, record_hash = next(steps), os.urandom(32)
-        text = canonical_json.dumps(body(version)).encode()
-        given = [
-            *(workspace, b"%d" % version, record_hash, clock.precise(clock.now()).encode()),
-            *(b"%d" % len(text), stream, previous, None, new_id().encode(), ACTOR.encode()),
-            *(b"stepped", os.urandom(16), text, os.urandom(32)),
-        ]
+        text = canonical_json.dumps(body(version))
+        given = {
+            "workspace": workspace,
+            "version": version,
+            "hash": record_hash,
+            "stream": stream,
+            "at": clock.precise(clock.now()),
+            "weight": len(text),
+            "previous": previous,
+            "fence": None,
+            "id": new_id(),
+            "actor": ACTOR,
+            "kind": "stepped",
+            "body": text,
+            "salt": os.urandom(16),
+            "body_hash": os.urandom(32),
+        }
         start = time.perf_counter()
-        rows.APPEND.send(session, given)
-        written = rows.APPEND.answer(session, given)
+        written = session.execute(rows.APPEND, given).fetchone()
         taken = time.perf_counter() - start
         if written is None:
             raise RuntimeError("the statement wrote nothing")

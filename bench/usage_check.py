@@ -12,7 +12,7 @@ from bench.harness import Contender, Plan, Row, repository, take_turns, timed_ro
 from holdfast.clients.claude import sessions as claude
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import Workspace, discover
-from holdfast.session.spending import measured
+from holdfast.usage.spending import measure_session
 
 LONG, SHORT = "100,000 lines", "100 lines"
 LINES = {LONG: 100_000, SHORT: 100}
@@ -41,13 +41,13 @@ def measure(plan: Plan) -> list[Row]:
 def _transcript(folder: str, name: str, lines: int) -> tuple[Contender, int]:
     """A transcript that grows by one answer before each look."""
     workspace, path, numbers = _prepare(folder, name.replace(" ", "-"), lines)
-    measured(workspace, now=START)
+    measure_session(workspace, now=START)
 
     def contender() -> float:
         with open(path, "a", encoding="utf-8") as file:
             file.write(_answer(next(numbers)))
         start = time.perf_counter()
-        spent = measured(workspace, now=START)
+        spent = measure_session(workspace, now=START)
         taken = time.perf_counter() - start
         if spent["cost"] is None:
             raise RuntimeError("the cost is not known")
@@ -59,7 +59,7 @@ def _transcript(folder: str, name: str, lines: int) -> tuple[Contender, int]:
 def _first_look(folder: str) -> float:
     workspace, _, _ = _prepare(folder, "first", LINES[LONG])
     start = time.perf_counter()
-    measured(workspace, now=START)
+    measure_session(workspace, now=START)
     return time.perf_counter() - start
 
 

@@ -2,7 +2,8 @@
 
 Each is built twice, the second time from a copy of the tree with other times and rights, and both builds
 must have the same bytes. Then the wheel is installed with its base dependencies alone into an empty
-environment of each Python that we support and that this machine has, and plays the demo there.
+environment of each Python that we support and that this machine has, and plays the demo there. Last, twine looks at
+the metadata and the description, and pipx and uv install the wheel as a person would.
 """
 
 from __future__ import annotations
@@ -13,11 +14,16 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from scripts.pythons import ROOT, VERSIONS, find
 
 DIST = ROOT / "dist"
+# What the wheel puts in the PATH, and the variables that say where the tools put it.
+PROGRAMS = ("holdfast", "holdfast-agents")
+PIPX_PLACES = ("PIPX_HOME", "PIPX_BIN_DIR", "PIPX_MAN_DIR")
+UV_PLACES = ("UV_TOOL_DIR", "UV_TOOL_BIN_DIR")
 # The demo's last line. A demo that fails ends with another exit code, but an empty one must fail as well.
 LAST_WORDS = "In a repository of your own: holdfast resume"
 
@@ -75,6 +81,38 @@ def try_out(wheel: Path, python: str) -> str:
         return "" if LAST_WORDS in done.stdout else f"the demo ended with: {done.stdout[-200:]}"
 
 
+def prepare_tools() -> Path:
+    """Return the programs of an environment with twine, pipx and uv, which is made once."""
+    folder = ROOT / "build" / "release-tools"
+    ready = folder / ".ready"
+    if not ready.exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+        pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet"]
+        subprocess.run([*pip, "--disable-pip-version-check", "twine", "pipx", "uv"], check=True)
+        ready.touch()
+    return folder / "bin"
+
+
+def try_tools(files: list[Path], wheel: Path) -> Iterator[tuple[str, str]]:
+    """Check the files with twine, and install the wheel with pipx and with uv; yield what went wrong with each."""
+    tools = prepare_tools()
+    with tempfile.TemporaryDirectory(prefix="holdfast-dist-") as folder:
+        places = {name: f"{folder}/{name.lower()}" for name in (*UV_PLACES, *PIPX_PLACES)}
+        environment = {**os.environ, **places}
+        for name, words, inside in (
+            ("twine", ["twine", "check", "--strict", *map(str, files)], ""),
+            ("pipx", ["pipx", "install", "--python", sys.executable, str(wheel)], "PIPX_BIN_DIR"),
+            ("uv", ["uv", "tool", "install", "--python", sys.executable, str(wheel)], "UV_TOOL_BIN_DIR"),
+        ):  # fmt: skip
+            steps = [[str(tools / words[0]), *words[1:]]]
+            if inside:
+                steps += [[f"{places[inside]}/{one}", "--version"] for one in PROGRAMS]
+            done = [subprocess.run(each, env=environment, capture_output=True, text=True) for each in steps]  # fmt: skip
+            wrong = [f"{one.stdout}{one.stderr}".strip()[-500:] for one in done if one.returncode]
+            yield name, "; ".join(wrong)
+
+
 def main(arguments: list[str]) -> int:
     epoch = last_commit_time()
     shutil.rmtree(DIST, ignore_errors=True)
@@ -103,6 +141,9 @@ def main(arguments: list[str]) -> int:
         wrong = try_out(wheel, python)
         tried, failed = tried + 1, failed + bool(wrong)
         print(f"Python {version}: {wrong or 'installed alone, and the demo plays'}", flush=True)
+    for name, wrong in try_tools([*DIST.iterdir()], wheel):
+        failed += bool(wrong)
+        print(f"{name}: {wrong or 'content'}", flush=True)
     return 1 if failed or not tried else 0
 
 

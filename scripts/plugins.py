@@ -19,6 +19,7 @@ from holdfast.clients.copilot import install as copilot
 from holdfast.clients.gemini import install as gemini
 from holdfast.clients.qwen import install as qwen
 from holdfast.clients.settings.parts import hook_group
+from holdfast.processes.distribution import NAME
 from holdfast.version import __version__
 
 ROOT = Path(__file__).parent.parent
@@ -38,6 +39,8 @@ DESCRIPTIONS = {
     "ccc": "/ccc:checkpoint and /ccc:go, kept by holdfast.",
     "autopilot": "/autopilot:takeoff and /autopilot:cockpit, kept by holdfast.",
 }
+# OWNER is the account that publishes it there (docs/release.md).
+REGISTRY_NAME = "io.github.OWNER/holdfast"
 # The identifiers of its schemas; clients compare them and fetch nothing.
 SPECIFICATION = "https://agent-plugins.org/schemas/1.0.0"
 SERVER: dict[str, dict[str, dict[str, Any]]] = {
@@ -66,6 +69,9 @@ def written() -> dict[Path, str]:
         PORTABLE / "plugin.json": _json(_portable_manifest("holdfast")),
         PORTABLE / "mcp.json": _json(_portable_server()),
         PORTABLE / "skills" / "holdfast" / "SKILL.md": _skill(),
+        # Where clients look for skills that belong to no vendor.
+        ROOT / ".agents" / "skills" / "holdfast" / "SKILL.md": _skill(),
+        ROOT / "server.json": _json(_registry_entry()),
         SOURCE / "hooks" / "hooks.json": _json(_hooks(codex.EVENTS, "CLAUDE_PLUGIN_ROOT")),
     }
     for name, commands in THIN.items():
@@ -74,6 +80,28 @@ def written() -> dict[Path, str]:
         for command in commands:
             files[PLUGINS / name / "commands" / f"{command}.md"] = _command(command)
     return {**files, **_gemini(), **_qwen(), **_opencode()}
+
+
+def _registry_entry() -> dict[str, object]:
+    """What the MCP registry lists. The server needs an extra, so that the package's name alone would not start it."""
+    package = {
+        "registryType": "pypi",
+        "identifier": NAME,
+        "version": __version__,
+        "runtimeHint": "uvx",
+        "runtimeArguments": [
+            {"type": "named", "name": "--from", "value": f"{NAME}[mcp]=={__version__}"}
+        ],
+        "packageArguments": [{"type": "positional", "value": "mcp"}],
+        "transport": {"type": "stdio"},
+    }
+    return {
+        "$schema": "https://static.modelcontextprotocol.io/schemas/2025-09-29/server.schema.json",
+        "name": REGISTRY_NAME,
+        "description": "Continue the last session of a coding agent, find past ones, record decisions, ask a person.",
+        "version": __version__,
+        "packages": [package],
+    }
 
 
 def _gemini() -> dict[Path, str]:

@@ -10,12 +10,11 @@ from typing import Any
 
 from genai_prices import data_snapshot, types
 
+from holdfast.kernel.text import split_words
+
 TARGET = Path(__file__).parent.parent / "src/holdfast/clients/usage/prices.json"
 # Who makes the models that coding agents use, and one who sells them under names of their own.
-PROVIDERS = (
-    *("anthropic", "openai", "google", "x-ai", "deepseek", "mistral", "moonshotai", "zhipuai"),
-    "aws",
-)
+PROVIDERS = split_words("anthropic openai google x-ai deepseek mistral moonshotai zhipuai aws")
 UNITS = {
     "input_mtok": "input",
     "output_mtok": "output",

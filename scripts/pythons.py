@@ -14,21 +14,19 @@ import sys
 import time
 from pathlib import Path
 
+from holdfast.kernel.text import split_words
+
 ROOT = Path(__file__).parent.parent
 VERSIONS = ("3.11", "3.12", "3.13")
 THIS = f"{sys.version_info.major}.{sys.version_info.minor}"
 LOCK = ROOT / "requirements" / "dev.lock"
 NEEDED = ("hatchling", "editables", "pytest", "pytest-xdist", "hypothesis", "graphql-core")
-SMOKE = (
-    *("tests/hooks/test_entry.py", "tests/hooks/test_beat.py", "tests/hooks/test_start.py"),
-    *(
-        "tests/hooks/test_stop_gate.py",
-        "tests/hooks/test_end.py",
-        "tests/hooks/test_status_line.py",
-    ),
-    *("tests/kernel", "tests/journal/conformance", "tests/cli/test_frame.py"),
-    *("tests/cli/test_processes.py", "tests/cli/test_verbs.py", "tests/git/test_head.py"),
-    *("tests/git/test_commit.py", "tests/test_library.py"),
+SMOKE = split_words(
+    "tests/hooks/test_entry.py tests/hooks/test_beat.py tests/hooks/test_start.py "
+    "tests/hooks/test_stop_gate.py tests/hooks/test_end.py "
+    "tests/hooks/test_status_line.py tests/kernel tests/journal/conformance "
+    "tests/cli/test_frame.py tests/cli/test_processes.py tests/cli/test_verbs.py "
+    "tests/git/test_head.py tests/git/test_commit.py tests/test_library.py"
 )
 
 

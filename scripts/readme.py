@@ -1,4 +1,4 @@
-"""The parts of pages that are made: what `holdfast resume` prints, the continuity table, the speed table."""
+"""The parts of pages that are made: what `holdfast resume` prints, the speed table."""
 
 from __future__ import annotations
 
@@ -20,18 +20,12 @@ README = ROOT / "README.md"
 RECORDING = ROOT / "bench/continuity/recordings/claude/claude-short.jsonl.gz"
 PROJECT = ROOT / "bench/continuity/project"
 IDENTITY = ("-c", "user.name=dev", "-c", "user.email=dev@example.com")
-FIGURES = ROOT / "docs/figures/continuity.json"
 BENCH = ROOT / "docs/figures/bench.json"
 SPEED = ROOT / "docs/speed.md"
+PEERS = ROOT / "docs/figures/speed.md"
 # The recorded session, cut off here: a test fails, and two tasks are open.
 LINES = 160
-BUDGET = 1500
-CLIENTS = {"claude": "Claude Code", "codex": "Codex"}
-KINDS = {"mid-turn": "in the middle of a turn", "compaction": "where the client compacted"}
-OTHERS = {
-    "client's own summary, whole": "the client's own summary",
-    "end of the conversation": "the end of the conversation",
-}
+BUDGET = 1100
 
 
 def begun_session() -> bytes:
@@ -83,26 +77,17 @@ def sample() -> str:
     return f"````text\n{printed}````"
 
 
-def continuity() -> str:
-    """The figures for real sessions, with 6,000 characters."""
-    figures = json.loads(FIGURES.read_text(encoding="utf-8"))["others"]
-    counted = " and ".join(
-        f"{count} sessions of {CLIENTS[name]}" for name, count in figures["sessions"].items()
-    )
-    lines = [f"Measured on {figures['date']}, on {counted}:", ""]
-    lines += ["| sessions cut | text | needed next | carried over |", "|---|---|---|---|"]
-    for one in figures["budgets"]["6000"]:
-        where = f"{CLIENTS[one['client']]}, {KINDS[one['kind']]} ({one['cuts']} cuts)"
-        rows = [("**holdfast**", one["rows"]["holdfast"])]
-        rows += [(OTHERS[name], row) for name, row in one["rows"].items() if name in OTHERS]
-        for name, row in rows:
-            lines.append(f"| {where} | {name} | {row['FUTURE']:.2f} | {row['CARRIED']:.2f} |")
-            where = ""
-    return "\n".join(lines)
-
-
 def speed() -> str:
-    """The figures of the last whole `make bench` on a quiet machine, with their date."""
+    """Return the figures of the last whole `make bench` on a quiet machine, with their date."""
+    return _speed(with_peers=False)
+
+
+def speed_and_peers() -> str:
+    """Return the same figures with those of the peers in the same run."""
+    return _speed(with_peers=True)
+
+
+def _speed(*, with_peers: bool) -> str:
     if not BENCH.exists():
         return (
             "No figures of this version are kept yet. `make bench` on a quiet machine writes them "
@@ -113,8 +98,8 @@ def speed() -> str:
         f"Measured on {known['at'][:10]} with {known['python']} on {known['system']}, "
         f"{known['processors']} processors, {known['file_system']}.",
         "",
-        "| what | ratio | against | bar | peers |",
-        "|---|---|---|---|---|",
+        "| what | ratio | against | bar |" + (" peers |" if with_peers else ""),
+        "|---|---|---|---|" + ("---|" if with_peers else ""),
     ]
     for row in (row for rows in known["results"].values() for row in rows):
         peers = ", ".join(
@@ -122,17 +107,19 @@ def speed() -> str:
             for name, value in row["peers"].items()
         )
         missed = "" if row["met"] else ", missed"
-        lines.append(
-            f"| {row['what']} | {row['ratio']:.2f} | {row['base_name']} | {row['bar']:g}{missed} | {peers} |"
+        line = (
+            f"| {row['what']} | {row['ratio']:.2f} | {row['base_name']} | {row['bar']:g}{missed} |"
         )
+        lines.append(f"{line} {peers} |" if with_peers else line)
     return "\n".join(lines)
 
 
-PARTS = {"sample": sample, "continuity": continuity}
+PARTS = {"sample": sample}
 SPEED_PARTS = {"speed": speed}
+PEER_PARTS = {"peers": speed_and_peers}
 
 
-def made_anew(text: str, parts: Mapping[str, Callable[[], str]] = PARTS) -> str:
+def fill_in(text: str, parts: Mapping[str, Callable[[], str]] = PARTS) -> str:
     """The page with its made parts, each between two comments."""
     for name, make in parts.items():
         pattern = re.compile(rf"(<!-- {name}: .*? -->\n).*?(<!-- end -->)", re.DOTALL)

@@ -1,4 +1,4 @@
-"""The reference pages, made from the code: `python -m scripts.reference [--check]`."""
+"""The reference pages, and the stub of the library, made from the code: `python -m scripts.reference [--check]`."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from pathlib import Path
 import click
 
 from holdfast.cli.parser import root
-from holdfast.gates.notices import NotifyError
 from holdfast.gates.rules.gate_xml import BadXml
 from holdfast.git.repository import GitError
-from holdfast.kernel import config, errors
+from holdfast.kernel import config, errors, places
 from holdfast.loop.lock import LockTimeout
+from holdfast.people.notices import NotifyError
 from holdfast.rfc.rules.model import BootstrapError
 from holdfast.trackers.port import TrackerError
-from scripts import readme
+from scripts import offers, readme
 
 DOCS = Path(__file__).parent.parent / "docs" / "reference"
+DECISIONS = DOCS.parent / "adr"
 SOURCES = {
     kind.__module__
     for kind in (
@@ -31,6 +32,16 @@ SOURCES = {
     )
 }
 NOTICE = "<!-- Written by `make docs`; do not edit. -->"
+
+FILES_INTRODUCTION = """Nothing else is written. The table is `holdfast.kernel.places` and the `places` of the features; `holdfast purge` reads
+it, and `holdfast uninstall` lists what is left, with the command that removes each. Never remove one of `journal.db`,
+`journal.db-wal` and `journal.db-mark` alone. Whatever is a view can be removed: the journal has its content, and
+`holdfast restore` writes it again."""
+ERASURES = {
+    "text": "takes the text out",
+    "file": "removes it",
+    "journal": "goes through the journal",
+}
 
 EXIT_CODES = {
     0: "Done. Also when it was done already, and for a report that names what failed.",
@@ -78,10 +89,15 @@ def _below(command: click.Command, context: click.Context) -> list[tuple[str, cl
 def settings() -> str:
     """Every setting, with its default and its variable."""
     rows = [
-        [f"`{name}`", f"`{default!r}`", _variable(name, default), meaning + _trust(name)]
-        for name, (default, meaning) in config.SETTINGS.items()
+        [
+            f"`{name}`",
+            f"`{one.default!r}`",
+            _variable(name, one.default),
+            one.meaning + _trust(name),
+        ]
+        for name, one in sorted(config.tables().settings.items())
     ]
-    variables = [[f"`{name}`", meaning] for name, meaning in config.VARIABLES.items()]
+    variables = [[f"`{name}`", meaning] for name, meaning in config.tables().variables.items()]
     return (
         "\n\n".join(
             [
@@ -126,6 +142,39 @@ def error_kinds() -> str:
     )
 
 
+def decisions() -> str:
+    """List the decisions in order, each with its title, and say which are withdrawn."""
+    lines = []
+    for page in sorted(DECISIONS.glob("0*.md")):
+        text = page.read_text(encoding="utf-8")
+        title = text.partition("\n")[0].removeprefix("# ")
+        withdrawn = " (withdrawn)" if "\n**Withdrawn.**" in text else ""
+        lines.append(f"- [{title}]({page.name}){withdrawn}")
+    return "\n".join(lines)
+
+
+def files() -> str:
+    """Every file that Holdfast writes, by the folder that it is in."""
+    sections = ["# The files on the disk", NOTICE, FILES_INTRODUCTION]
+    known = list(places.list_places())
+    for area, (title, where) in places.AREAS.items():
+        rows = [
+            [
+                f"`{place.name}`",
+                owner,
+                place.what,
+                place.format,
+                place.removed_by,
+                ERASURES[place.erasure],
+            ]
+            for owner, place in known
+            if place.area == area
+        ]
+        head = ["file", "of", "what it is", "format", "who may remove it", "`purge`"]
+        sections += [f"## {title}", where, _table(head, rows)]
+    return "\n\n".join(sections) + "\n"
+
+
 PAGES = {"cli.md": command_line, "settings.md": settings, "errors.md": error_kinds}
 
 
@@ -144,7 +193,7 @@ def _exit_rows() -> list[list[str]]:
 
 def _trust(name: str) -> str:
     """What a file of a repository needs for this setting to count."""
-    return " In a file only after `holdfast trust`." if name in config.GUARDED else ""
+    return " In a file only after `holdfast trust`." if config.tables().settings[name].guard else ""
 
 
 def _variable(name: str, default: object) -> str:
@@ -168,9 +217,15 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
 def main(arguments: list[str]) -> int:
     DOCS.mkdir(parents=True, exist_ok=True)
     made = {DOCS / name: make() for name, make in PAGES.items()}
-    made[readme.README] = readme.made_anew(readme.README.read_text(encoding="utf-8"))
-    speed = readme.SPEED.read_text(encoding="utf-8")
-    made[readme.SPEED] = readme.made_anew(speed, readme.SPEED_PARTS)
+    made[DOCS.parent / "files.md"] = files()
+    made[offers.STUB] = offers.stub()
+    for page, parts in (
+        (readme.README, readme.PARTS),
+        (readme.SPEED, readme.SPEED_PARTS),
+        (readme.PEERS, readme.PEER_PARTS),
+        (DECISIONS / "README.md", {"decisions": decisions}),
+    ):
+        made[page] = readme.fill_in(page.read_text(encoding="utf-8"), parts)
     stale = []
     for page, text in made.items():
         if not page.exists() or page.read_text(encoding="utf-8") != text:

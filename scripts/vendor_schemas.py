@@ -23,7 +23,7 @@ SCHEMAS = Path(__file__).parent.parent / "tests" / "trackers" / "schemas"
 
 # The types of Linear's schema that our operations touch, and the fields of each; empty means all.
 LINEAR_TYPES: dict[str, set[str]] = {
-    "Query": {"issue"},
+    "Query": {"comment", "issue"},
     "Mutation": {"commentCreate", "commentUpdate"},
     "Node": set(),
     "Issue": {"id", "identifier", "parent", "title", "url"},

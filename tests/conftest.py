@@ -19,8 +19,10 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from holdfast.kernel.text import split_words
 from holdfast.kernel.workspace import discover
-from tests.journal.conformance.stores import STORES, Store
+from holdfast.testing.journal import Store
+from tests.journal.conformance.stores import STORES
 from tests.journal.postgres.database import drop
 from tests.trees import copy_tree
 
@@ -29,10 +31,13 @@ if TYPE_CHECKING:
 
 Git = Callable[..., str]
 IDENTITY = (
-    *("-c", "user.name=holdfast tests", "-c", "user.email=tests@holdfast.invalid"),
-    *("-c", "init.defaultBranch=main"),
+    "-c",
+    "user.name=holdfast tests",
+    "-c",
+    "user.email=tests@holdfast.invalid",
+    *split_words("-c init.defaultBranch=main"),
     # Each commit and merge would start two more processes that look for work.
-    *("-c", "gc.auto=0", "-c", "maintenance.auto=false"),
+    *split_words("-c gc.auto=0 -c maintenance.auto=false"),
 )
 
 # A loaded machine is slow, not wrong. `make proof` looks at many more examples.
@@ -45,9 +50,9 @@ THOROUGH_SECONDS = 60.0
 
 
 # All that a test may see of the machine: where programs are, and what pytest tells its workers.
-KEPT = (
-    *("PATH", "TMPDIR", "CI", "USER", "LOGNAME", "PYENV_", "VIRTUAL_ENV", "LD_LIBRARY_PATH"),
-    *("PYTEST_", "HYPOTHESIS_", "COVERAGE_", "HOLDFAST_TEST_URL"),
+KEPT = split_words(
+    "PATH TMPDIR CI USER LOGNAME PYENV_ VIRTUAL_ENV LD_LIBRARY_PATH PYTEST_ "
+    "HYPOTHESIS_ COVERAGE_ HOLDFAST_TEST_URL HOLDFAST_PROOF_"
 )
 SET = {
     "LC_ALL": "C.UTF-8",
@@ -56,6 +61,7 @@ SET = {
     "GIT_CONFIG_SYSTEM": "/dev/null",
     # A test that wants one starts it, and ends it.
     "HOLDFAST_JOURNAL_FORWARDER": "false",
+    "HOLDFAST_MEMORY_KEEP_DAYS": "0",
 }
 
 
@@ -184,9 +190,9 @@ def nothing_of_the_developer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
 
 PROJECT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # What holdfast makes in the folder that it works in.
-TRACES = (
-    *(".holdfast", ".notes", ".autopilot", ".ohrfc", ".ccc-progress.md", ".ccc-state.json"),
-    *("agent_checkpoints", "agent_comms", "conductor"),
+TRACES = split_words(
+    ".holdfast .notes .autopilot .ohrfc .ccc-progress.md .ccc-state.json "
+    "agent_checkpoints agent_comms conductor"
 )
 
 

@@ -149,6 +149,7 @@ NO_MIRROR = {
     "continuity": "bench/continuity",
     "journal/conformance": "the same suite for each kind of journal",
     "plugins": "plugins/, which no package holds",
+    "adoption": "folders made by hand from the documents of several protocols",
     "proof": "slow proofs of several packages",
     "real_clients": "the clients themselves",
     "web/browser": "the page in Chromium",

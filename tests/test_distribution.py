@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import re
 import tomllib
 from pathlib import Path
 
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 from scripts import changelog, dist
 
@@ -17,21 +20,26 @@ TOP = Path(__file__).parent.parent
 def test_the_distribution_has_a_name_of_its_own() -> None:
     project = tomllib.loads((TOP / "pyproject.toml").read_text())["project"]
     assert project["name"] == distribution.NAME == "holdfast-agents"
-    assert project["scripts"] == {"holdfast": "holdfast.cli:main"}
+    assert project["scripts"] == dict.fromkeys(("holdfast", "holdfast-agents"), "holdfast.cli:main")
     assert project["optional-dependencies"]["all"][0].startswith("holdfast-agents[")
 
 
 def test_no_page_and_no_hint_names_the_package_of_the_other_project() -> None:
     pages = [*(TOP / "docs").rglob("*.md"), TOP / "README.md", *(TOP / "src").rglob("*.py")]
-    wrong = (
-        "pip install 'holdfast[",
-        "pip install holdfast\n",
-        "pip install holdfast ",
-        "uvx holdfast",
-    )
+    wrong = re.compile(r"(?:pip install '?|uvx )holdfast(?!-agents)")
     for page in pages:
-        text = page.read_text()
-        assert not [word for word in wrong if word in text], page
+        assert not wrong.search(page.read_text()), page
+
+
+def test_the_entry_of_the_mcp_registry_is_of_this_version_and_form() -> None:
+    entry = json.loads((TOP / "server.json").read_text())
+    jsonschema.validate(entry, json.loads((TOP / "tests/schemas/mcp_server.json").read_text()))
+    (package,) = entry["packages"]
+    assert entry["version"] == package["version"] == __version__
+    assert package["identifier"] == distribution.NAME
+    assert package["runtimeArguments"][0]["value"] == f"{distribution.NAME}[mcp]=={__version__}"
+    # The registry looks for it in the description of the package.
+    assert f"<!-- mcp-name: {entry['name']} -->" in (TOP / "README.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize(

@@ -223,11 +223,28 @@ def test_a_checkpoint_of_an_agent(world: World) -> None:
         "session": SESSION,
     }
     words = [
-        *("--task", given["task"], "--status", given["status"], "--next", given["next"]),
-        *("--done", *given["done"], "--remaining", *given["remaining"]),
-        *("--decision", *given["decisions"], "--blocker", *given["blockers"]),
-        *("--file", "src/dates.py", "--claim", "The parser is there", "file:src/dates.py"),
-        *("--session", SESSION, "--skip-git"),
+        "--task",
+        given["task"],
+        "--status",
+        given["status"],
+        "--next",
+        given["next"],
+        "--done",
+        *given["done"],
+        "--remaining",
+        *given["remaining"],
+        "--decision",
+        *given["decisions"],
+        "--blocker",
+        *given["blockers"],
+        "--file",
+        "src/dates.py",
+        "--claim",
+        "The parser is there",
+        "file:src/dates.py",
+        "--session",
+        SESSION,
+        "--skip-git",
     ]
 
     def by_tool(root: Path) -> None:
@@ -555,7 +572,7 @@ def test_each_face_reads_the_same_and_writes_nothing(world: World, name: str) ->
 
 
 # What only a person can do, at a terminal: each face asks there, and its own test types the word.
-ASKS_A_PERSON = {"release", "resume_at_reset", "acknowledge", "reset"}
+ASKS_A_PERSON = {"release", "resume_at_reset", "ask_session", "acknowledge", "reset"}
 # No operations: what a program holds, or reads without another face.
 NO_OPERATION = {
     "root",
@@ -588,7 +605,16 @@ def test_every_operation_of_the_library_is_compared_with_its_other_faces() -> No
         if isinstance(node, ast.Attribute)
     }
     for owner in (
-        *(Workspace, Snapshots, Budgets, Gate, Gates, Loop, LoopStep, Member, Plans, Rfc),
+        Workspace,
+        Snapshots,
+        Budgets,
+        Gate,
+        Gates,
+        Loop,
+        LoopStep,
+        Member,
+        Plans,
+        Rfc,
     ):
         methods = {name for name in vars(owner) if not name.startswith("_")}
         missing = methods - compared - ASKS_A_PERSON - NO_OPERATION - WAITS

@@ -16,8 +16,11 @@ holdfast = command_line.holdfast
 @pytest.mark.parametrize(
     "words",
     [
-        *(["note", "one"], ["checkpoint", "--task", "t"], ["rfc", "init", "r1"]),
-        *(["agent", "start", "Secondary-A", "--feature", "f"], ["guard", "check", "--cost", "1"]),
+        ["note", "one"],
+        ["checkpoint", "--task", "t"],
+        ["rfc", "init", "r1"],
+        ["agent", "start", "Secondary-A", "--feature", "f"],
+        ["guard", "check", "--cost", "1"],
     ],
     ids=lambda words: words[0],
 )

@@ -13,26 +13,31 @@ from pathlib import Path
 import pytest
 
 import holdfast
+from holdfast import registry
+from holdfast.kernel.text import split_words
 from tests.hooks.loaded import loaded_by_script
 
 PAGE = Path(__file__).parent.parent / "docs" / "library.md"
-NAMES = {
-    *("Workspace", "open", "__version__"),
-    *("Conflict", "Declined", "FenceLost", "HoldfastError", "NotAllowed", "NotFound", "Stopped"),
-    *("StoreAway", "StreamClosed", "Usage", "VersionConflict", "Waiting"),
-}
-MEMBERS = {
-    *("root", "journal", "away", "close"),
-    *("checkpoint", "resume", "resume_at_reset", "sessions", "edits", "apply_edits"),
-    *("note", "status", "history", "show", "diff", "restore", "snapshot"),
-    *("conflicts", "settle"),
-    *("agent", "loop", "gates", "budgets", "plans", "rfc", "stop", "release"),
-}
+NAMES = set(
+    split_words(
+        "Workspace open __version__ Conflict Declined FenceLost HoldfastError "
+        "NotAllowed NotFound ServerChanged Stopped StoreAway StreamClosed Usage VersionConflict "
+        "Waiting"
+    )
+)
+MEMBERS = set(
+    split_words(
+        "find why root journal close checkpoint resume resume_at_reset ask_session sessions edits "
+        "apply_edits note status history show diff restore snapshot conflicts settle "
+        "agent loop gates budgets plans rfc undo stop release"
+    )
+)
 PARTS = {
     "snapshot": {"create", "list", "show", "restore"},
     "gates": {"verify", "decide", "act", "named", "waiting"},
     "budgets": {"state", "limits", "check", "add", "report", "acknowledge", "reset"},
     "plans": {"new", "run", "resume", "abandon", "show"},
+    "undo": {"prompts", "preview", "run"},
 }
 
 
@@ -49,7 +54,8 @@ def test_the_exported_names_are_these() -> None:
 
 
 def test_a_workspace_has_these_members(repository: Path) -> None:
-    assert public(holdfast.Workspace) == MEMBERS
+    offered = {name for feature in registry.features() for name in feature.api}
+    assert public(holdfast.Workspace) | offered == MEMBERS
     with holdfast.open() as workspace:
         for name, members in PARTS.items():
             assert public(type(getattr(workspace, name))) == members, name
@@ -59,6 +65,8 @@ def test_every_member_has_a_docstring(repository: Path) -> None:
     with holdfast.open() as workspace:
         parts: list[type] = [holdfast.Workspace]
         parts += [type(getattr(workspace, name)) for name in PARTS]
+    for target in [target for feature in registry.features() for target in feature.api.values()]:
+        assert registry.load(target).__doc__, target
     for part in parts:
         assert isinstance(part, type)
         for name in public(part):
@@ -76,11 +84,11 @@ def test_the_examples_of_its_page_run_in_order(repository: Path) -> None:
         and node.value.id == "workspace"
     }
     # The page's text names these; they need nothing to be shown.
-    assert MEMBERS - used == {
-        *("root", "journal", "away", "sessions", "diff", "edits", "apply_edits"),
-        "resume_at_reset",
-        *("conflicts", "settle"),
-    }
+    assert MEMBERS - used == set(
+        split_words(
+            "root journal sessions diff edits apply_edits resume_at_reset ask_session conflicts settle"
+        )
+    )
     done = subprocess.run(
         [sys.executable, "-c", script], check=False, capture_output=True, text=True
     )
@@ -129,16 +137,12 @@ def test_a_note_loads_no_other_feature(repository: Path) -> None:
     )
     loaded = loaded_by_script([sys.executable], script)
     assert "holdfast.note.write" in loaded
-    features = {name.split(".")[1] for name in loaded if name.startswith("holdfast.")}
+    features = {
+        name.split(".")[1]
+        for name in loaded
+        if name.count(".") > 1 and not name.endswith(".feature")
+    }
     assert not features & {"fleet", "loop", "gates", "budgets", "plans", "rfc", "maintenance"}
-
-
-def test_status_does_without_click(repository: Path) -> None:
-    script = (
-        "import sys; from holdfast.cli.frame import run; run(['status']);"
-        "assert 'click' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
 
 
 def test_a_note_is_durable_and_idempotent(repository: Path) -> None:
@@ -173,45 +177,9 @@ MISUSES: dict[str, tuple[Callable[[holdfast.Workspace], object], str]] = {
         ),
         "options[0].pros is missing.",
     ),
-    "an unknown term": (
-        lambda ws: ws.gates.verify(built="It", how=["Look"], nam="x"),  # type: ignore[call-arg]
-        "verify has no argument nam.",
-    ),
-    "a text for a list": (
-        lambda ws: ws.gates.verify(built="It", how="Look"),
-        "how must be a list of texts, not 'Look'.",
-    ),
-    "a term of another type": (
-        lambda ws: ws.gates.verify(built="It", how=["Look"], name=5),  # type: ignore[arg-type]
-        "name must be a text, not 5.",
-    ),
-    "nothing to look at": (
-        lambda ws: ws.gates.verify(built="It"),  # type: ignore[call-arg]
-        "how is missing.",
-    ),
-    "an unknown value": (
-        lambda ws: ws.budgets.check(costs=3),  # type: ignore[call-arg]
-        "check has no argument costs.",
-    ),
     "a cost of text": (
         lambda ws: ws.budgets.add(cost="3"),  # type: ignore[arg-type]
-        "cost must be a number, not '3'.",
-    ),
-    "a note of nothing": (
-        lambda ws: ws.note(None),  # type: ignore[arg-type]
-        "text must be a text, not None.",
-    ),
-    "a file for files": (
-        lambda ws: ws.checkpoint(task="x", files="a.py"),
-        "files must be a list of texts, not 'a.py'.",
-    ),
-    "an agent's number": (
-        lambda ws: ws.agent(5),  # type: ignore[arg-type]
-        "agent must be a text, not 5.",
-    ),
-    "too many": (
-        lambda ws: ws.note("a", "b"),  # type: ignore[call-arg]
-        "note takes at most 1 without a name.",
+        "cost must be a finite number from 0 on, not '3'.",
     ),
 }
 
@@ -222,6 +190,19 @@ def test_a_misuse_is_a_usage_with_the_name_of_the_argument(repository: Path, nam
     with holdfast.open() as workspace, pytest.raises(holdfast.Usage) as refused:
         call(workspace)
     assert refused.value.message == message
+
+
+def test_a_call_with_other_arguments_is_a_type_error(repository: Path) -> None:
+    with holdfast.open() as workspace:
+        for call in (
+            lambda: workspace.gates.verify(built="It", how=["Look"], nam="x"),  # type: ignore[call-arg]
+            lambda: workspace.gates.verify(built="It"),  # type: ignore[call-arg]
+            lambda: workspace.budgets.check(costs=3),  # type: ignore[call-arg]
+            lambda: workspace.note("a", "b"),  # type: ignore[call-arg]
+        ):
+            with pytest.raises(TypeError):
+                call()
+        assert workspace.history() == []
 
 
 def test_results_are_dictionaries_and_money_is_in_dollars(repository: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
+from holdfast.kernel.text import split_words
 
 TOP = Path(__file__).parent.parent
 ROW = re.compile(r"^\| (?P<promise>[^|]+) \| `(?P<file>tests/[^:]+)::(?P<test>\w+)` \|$", re.M)
@@ -35,6 +36,7 @@ READ = {"read_text", "read_bytes"}
 LOADERS = {("json", "load"), ("tomllib", "load")}
 # Where plain `open` reads, and why no one else chose that file.
 OPENED = {
+    "registry.py": "what installed distributions say of themselves",
     "kernel/plain_file.py": "the one place",
     "kernel/filesystem.py": "/proc",
     "processes/identity.py": "/proc",
@@ -50,16 +52,19 @@ OPENED = {
     "clients/opencode/install.py": "our own package",
     "clients/usage/prices.py": "our own package",
     "web/rendering.py": "our own package",
+    "mcp/greeting.py": "our own package",
     "web/service.py": "the user's own folder, of the page that this user started",
     "maintenance/demo_agent.py": "our own demo",
     "cli/terminal.py": "a file or a pipe that a person names",
-    "cli/verbs/agent.py": "a file or a pipe that a person names",
-    "cli/verbs/plan.py": "a picture that a person names",
+    "fleet/cli.py": "a file or a pipe that a person names",
+    "plans/cli.py": "a picture that a person names",
     "clients/lines.py": "a descriptor that was opened without waiting, and its kind looked at",
-    "gates/person.py": "our own package",
+    "people/person.py": "our own package",
     "git/commit.py": "the trace of a git that we started",
     "git/restore.py": "a file that git made in a folder of ours",
-    "plans/cluster/worker.py": "the log of a task that we started",
+    "undo/carry_out.py": "a file that git made in a folder of ours",
+    "contrib/claude_sdk/store.py": "the folder of the store, which a program names",
+    "contrib/cluster/worker.py": "the log of a task that we started",
 }
 # To parse all modules takes seconds.
 MAY_READ = re.compile(r"(?<![\w.])open\(|\.read_(?:text|bytes)\(|(?:json|tomllib)\.load\(")
@@ -102,11 +107,12 @@ def test_every_reader_of_a_file_that_others_can_write_reads_it_plainly() -> None
 # What opens, makes, changes, renames or removes a file by its path.
 BY_PATH = {
     "os": frozenset(
-        {
-            *("open", "unlink", "remove", "removedirs", "rename", "renames", "replace"),
-            *("mkdir", "makedirs", "rmdir", "link", "symlink", "truncate", "mkfifo", "mknod"),
-            *("chmod", "chown", "utime"),
-        }
+        set(
+            split_words(
+                "open unlink remove removedirs rename renames replace mkdir makedirs rmdir "
+                "link symlink truncate mkfifo mknod chmod chown utime"
+            )
+        )
     ),
     "shutil": frozenset({"rmtree", "move", "copy", "copy2", "copyfile", "copytree"}),
     "tempfile": None,
@@ -121,6 +127,7 @@ WRITERS = {
 # A folder or a module, and why no path that it opens for writing, renames or removes is one of a work tree, or
 # why it is safe where it is. Everything else uses `TreeFile`.
 ELSEWHERE = {
+    "registry.py": "what installed distributions say of themselves, opened for reading",
     # The ground that the rest stands on.
     "kernel/tree_file.py": "the one place",
     "kernel/plain_file.py": "whole files in folders of ours",
@@ -143,32 +150,42 @@ ELSEWHERE = {
     "git/restore.py": "the folder of the shadow index, where git makes the files",
     "git/shadow_index.py": "git's folder",
     "git/unreachable.py": "git's objects",
-    "gates/person.py": "the terminal, and our own package",
+    "people/person.py": "the terminal, and our own package",
     "budgets/alerts.py": "the journal's home",
-    "fleet/transfer.py": "the journal's home",
-    "loop/history.py": "the journal's home",
+    "runner/folder.py": "the journal's home",
+    "session/snapshots.py": "the journal's home",
     "loop/lock.py": "the journal's home",
-    "plans/runs.py": "the journal's home",
-    "plans/cluster/": "the journal's home, and a worker's temporary folder",
+    "contrib/cluster/": "the journal's home, and a worker's temporary folder",
     "maintenance/backup.py": "the journal's home, and a file that a person names",
+    "maintenance/purge_snapshots.py": "the journal's home",
     "maintenance/conflicts.py": "the journal's home",
-    "maintenance/registry.py": "the user's folder",
+    "maintenance/known_roots.py": "the user's folder",
     "maintenance/stored_secrets.py": "files of ours that a walk found without following links",
     "maintenance/demo.py": "a temporary folder",
     "maintenance/demo_agent.py": "the folder of the demo",
     "maintenance/checks/": "the journal's home, and a temporary file",
     "session/edits.py": "a temporary folder",
+    "session/ask.py": "the private folder",
+    "undo/carry_out.py": "the journal's home, and the folder of the states' index, where git makes the files",
+    "undo/hooks.py": "the private folder",
+    "undo/merge.py": "the folder of the states' index",
+    "undo/operations.py": "the folder of the states' index",
+    "undo/store.py": "the folder of the states' index",
     "web/": "the user's folder, and our own package",
-    "mcp/server.py": "/dev/null",
+    "mcp/greeting.py": "/dev/null, and our own package",
+    "memory/": "the user's folder",
+    "testing/": "a journal's own word for a sign of life",
+    "contrib/claude_sdk/": "the folder of the store, which a program names",
     "cli/": "the terminal, and a file that a person names",
     # Clients: their own homes and settings.
+    "clients/fork.py": "a folder in a worktree's private one",
+    "clients/gemini/fork.py": "a folder in a worktree's private one",
+    "clients/kept.py": "the journal's home and the user's folder",
     "clients/launcher.py": "the user's folder",
     "clients/lines.py": "transcripts in a client's home, opened for reading",
     "clients/opencode/install.py": "our own package",
     "clients/usage/": "the user's cache, and our own package",
     "clients/settings/files.py": "settings that a person asked to have written; it refuses links",
-    # Reading only, where a person may have linked the folder.
-    "fleet/scan.py": "reads checkpoints without waiting; worktrees may share the folder through a link",
     # Removal of everything, on a person's word.
     "maintenance/remains.py": "shutil.rmtree follows no link",
     "maintenance/purge.py": "files that its walk found without following links; views go through TreeFile",
@@ -178,8 +195,8 @@ ELSEWHERE = {
     "kernel/failures.py": "the private folder",
     "session/session_files.py": "the private folder",
     "session/client_questions.py": "the private folder",
-    "session/usage_limits.py": "the private folder",
-    "budgets/last_turn.py": "the private folder",
+    "usage/usage_limits.py": "the private folder",
+    "kernel/last_turn.py": "the private folder",
     "fleet/current_life.py": "the private folder",
     # Files in `.holdfast/` of a work tree, after a look for links; not from a descriptor yet.
     "kernel/workspace.py": "the journal's home",
@@ -255,8 +272,10 @@ def test_the_modules_that_write_the_protocols_files_are_not_on_the_list() -> Non
 @pytest.mark.parametrize(
     "text",
     [
-        *("open(path)", "os.unlink(path)", "os.makedirs(path)", "shutil.rmtree(path)"),
-        *("Path(path).write_text('')", "tempfile.mkdtemp()", "from os import rename\nrename(a, b)"),
+        *split_words("open(path) os.unlink(path) os.makedirs(path) shutil.rmtree(path)"),
+        "Path(path).write_text('')",
+        "tempfile.mkdtemp()",
+        "from os import rename\nrename(a, b)",
         "from holdfast.kernel.plain_file import write_synced\nwrite_synced(path, b'')",
     ],
 )

@@ -36,6 +36,7 @@ from types import TracebackType
 from typing import IO, Any
 
 import holdfast
+from holdfast.kernel.text import split_words
 
 PIPE, DEVNULL, STDOUT = subprocess.PIPE, subprocess.DEVNULL, subprocess.STDOUT
 # A request is one message; text that a process reads goes through its pipe.
@@ -94,17 +95,20 @@ class Process:
             "terminal": terminal,
         }
         try:
-            _nursery.send(request, [its_in, its_out, its_err, status])
+            try:
+                _nursery.send(request, [its_in, its_out, its_err, status])
+            finally:
+                # Before the wait: a nursery that has gone is then noticed.
+                for descriptor in theirs:
+                    os.close(descriptor)
             first = self._told(None)
-            assert first is not None, "the nursery has gone"
+            assert first is not None, "it has no time limit"
+            assert first > 0, "the nursery has gone"
             self.pid = first
         except BaseException:
             for descriptor in (*ours, self._status):
                 os.close(descriptor)
             raise
-        finally:
-            for descriptor in theirs:
-                os.close(descriptor)
         self.stdin: IO[Any] | None = self._opened(own_in, "w")
         self.stdout: IO[Any] | None = self._opened(own_out, "r")
         self.stderr: IO[Any] | None = self._opened(own_err, "r")
@@ -348,16 +352,22 @@ def _reap(living: dict[int, int]) -> None:
 
 # Large, and not for every process.
 LATER = {"mcp": "holdfast.mcp.server", "serve": "holdfast.web.server"}
-NOT_LOADED = (
-    *("holdfast.__main__", "holdfast.hooks.entry", "holdfast.mcp", "holdfast.web"),
-    *("holdfast.journal.postgres", "holdfast.plans.cluster"),
+NOT_LOADED = split_words(
+    "holdfast.__main__ holdfast.hooks.entry holdfast.mcp holdfast.web "
+    "holdfast.journal.postgres holdfast.contrib"
 )
 
 
 def _load_all() -> None:
     for found in pkgutil.walk_packages(holdfast.__path__, "holdfast."):
-        if not found.name.startswith(NOT_LOADED):
+        if found.name.startswith(NOT_LOADED):
+            continue
+        try:
             importlib.import_module(found.name)
+        except ModuleNotFoundError as missing:
+            # The smoke set of another Python has no package of an extra, such as the MCP SDK.
+            if str(missing.name).startswith("holdfast"):
+                raise
     gc.collect()
     gc.freeze()
 

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from bench.continuity import recall
 from bench.continuity.comparison import (
     Comparison,
     cells_of,
@@ -73,6 +74,7 @@ def main() -> int:
     figures = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {}
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     figures["recorded"] = {"date": today, **judge(RECORDINGS)}
+    figures["recall"] = {"date": today, **recall.measure()}
     if data := os.environ.get("CONTINUITY_DATA"):
         figures["others"] = {"date": today, **count(judge(Path(data)))}
     FIGURES.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")

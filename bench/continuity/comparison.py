@@ -23,8 +23,8 @@ from bench.continuity.transcripts import (
 )
 from holdfast.clients.conversation import TOOL_CALLS, SessionEvent
 from holdfast.kernel import config
-from holdfast.session.observe import observe
-from holdfast.session.pack import render
+from holdfast.observe.fold import observe
+from holdfast.pack.pack import render
 
 # As the mod counts them (plugins/holdfast/hooks/register.js).
 CHARACTERS_PER_TOKEN = 4
@@ -102,7 +102,7 @@ def instant_compaction(recording: Recording, cut: Cut, budget: int) -> str | Non
     word for word, whole ones alone."""
     if not _is_ours_to_compact(recording, cut):
         return None
-    room = int(config.SETTINGS["claude.compaction_tokens"][0]) * CHARACTERS_PER_TOKEN
+    room = int(config.tables().settings["claude.compaction_tokens"].default) * CHARACTERS_PER_TOKEN
     kept: list[SessionEvent] = []
     for event in reversed(before(recording, cut)):
         room -= len(event.text) + len(event.path)
@@ -163,7 +163,7 @@ def measure(
     return table
 
 
-COLUMNS = ("FUTURE", "CARRIED", *FUTURE, *CARRIED)
+COLUMNS = ("FUTURE", "CARRIED", "TOLD", "HEARD", *FUTURE, *CARRIED)
 
 
 class Comparison(NamedTuple):

@@ -656,7 +656,16 @@ as an argument with a default.""",
 JOBS: dict[str, Job] = {
     job.name: job
     for job in (
-        *(THOUSANDS, REFUNDS, PAYEES, BUDGETS, CSV_QUOTES, JSON_DECIMALS),
-        *(TABLES, PAYEE_FILTER, QUARTERS, TAGS, STDIN),
+        THOUSANDS,
+        REFUNDS,
+        PAYEES,
+        BUDGETS,
+        CSV_QUOTES,
+        JSON_DECIMALS,
+        TABLES,
+        PAYEE_FILTER,
+        QUARTERS,
+        TAGS,
+        STDIN,
     )
 }

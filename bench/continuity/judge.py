@@ -7,6 +7,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from statistics import mean
 
 from bench.continuity.transcripts import (
@@ -20,7 +21,9 @@ from holdfast.clients.transcripts import tasks_in
 
 CALLS_AHEAD = 25
 MOST_NAMES = 60
-MOST_RULINGS, MOST_ANSWERS, MOST_HEADINGS = 12, 8, 8
+MOST_RULINGS, MOST_ANSWERS, MOST_HEADINGS, MOST_HEARD = 12, 8, 8, 6
+# What is said during so many calls is compared; with fewer pairs of words, nothing is.
+CALLS_TOLD, FEWEST_PAIRS = 60, 15
 # A name that so large a share of many sessions uses says nothing about one of them.
 COMMON_SHARE, ENOUGH_SESSIONS = 0.3, 20
 
@@ -34,13 +37,70 @@ _PATH = re.compile(
 _WORD = re.compile(r"\b[A-Za-z_][A-Za-z0-9_]{6,50}\b")
 _TELLING_NAME = re.compile(r"[a-z][A-Z]|_|[0-9]")
 _REQUEST_WORD = re.compile(r"[A-Za-z_][\w.-]{3,}")
+_PROSE_WORD = re.compile(r"[A-Za-z][\w'-]*")
+_CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
+_COMMON_WORDS = frozenset(
+    [
+        "about",
+        "after",
+        "also",
+        "been",
+        "before",
+        "both",
+        "could",
+        "does",
+        "each",
+        "from",
+        "have",
+        "here",
+        "into",
+        "just",
+        "like",
+        "more",
+        "most",
+        "need",
+        "next",
+        "only",
+        "other",
+        "over",
+        "same",
+        "should",
+        "since",
+        "some",
+        "still",
+        "such",
+        "than",
+        "that",
+        "their",
+        "them",
+        "then",
+        "there",
+        "these",
+        "they",
+        "this",
+        "under",
+        "using",
+        "very",
+        "want",
+        "were",
+        "what",
+        "when",
+        "where",
+        "which",
+        "while",
+        "will",
+        "with",
+        "would",
+        "your",
+    ]
+)
 _SENTENCE_END = re.compile(r"(?<=[.!?\n])\s+")
 _RULING = re.compile(
     r"(?i)\b(?:do not|don'?t|never|always|must|instead|only|should not|shouldn'?t|no need|rather|"
     r"prefer|make sure|keep|from now on)\b"
 )
 _HEADING = re.compile(r"^\s*(?:#+|\d+\.)\s+(.+?):?\s*$")
-_BULLET = re.compile(r"^[\s>*-]*(?:\[[^\]]{0,12}\]\s*)?")
+_BULLET = re.compile(r"^[\s>*-]*(?:\[[^\]]{0,12}\]\s*)?(?:#\d+ )?")
 _OPEN_MARK = re.compile(r"\[(?: |>|~|pending|in_progress|in progress|open|active)\]", re.IGNORECASE)
 _DONE_MARK = re.compile(r"\[x\]|\bdone\b|\bcompleted\b", re.IGNORECASE)
 _OPEN_HEADING = re.compile(r"remaining|open task|pending|in progress|to do", re.IGNORECASE)
@@ -70,6 +130,8 @@ class Needs:
     gone_files: list[str]
     # Lines of the person's own words. A text that quotes them claims nothing by it.
     quotable: frozenset[str] = frozenset()
+    # Pairs of words that were said before the cut, and again after it.
+    told: frozenset[tuple[str, str]] = frozenset()
 
 
 @dataclass
@@ -84,7 +146,9 @@ class Scores:
 
     def add(self, text: str, needs: Needs) -> None:
         found = score(text, needs)
-        for figure, parts in (("FUTURE", FUTURE), ("CARRIED", CARRIED)):
+        if len(needs.told) >= FEWEST_PAIRS:
+            found["TOLD"] = len(needs.told & pairs_in(text)) / len(needs.told)
+        for figure, parts in (("FUTURE", FUTURE), ("CARRIED", CARRIED), ("HEARD", ("heard",))):
             shares = [found[part] for part in parts if part in found]
             if shares:
                 found[figure] = mean(shares)
@@ -125,6 +189,7 @@ def needs_at(recording: Recording, cut: Cut, common: frozenset[str] = frozenset(
         "answers": [event.text for event in history if event.kind == "answer"][-MOST_ANSWERS:],
         "plan": _plan_headings(history),
         "tasks": [text for text, state in tasks.items() if state in ("open", "active")],
+        "heard": _heard_words(history),
     }
     done = [text for text, state in tasks.items() if state in ("done", "dropped")]
     prompts = [event.text for event in history if event.kind == "prompt"]
@@ -134,7 +199,50 @@ def needs_at(recording: Recording, cut: Cut, common: frozenset[str] = frozenset(
         *_ends_of_commands(history),
         gone_files(history, recording.folder),
         frozenset(line.strip() for text in prompts for line in text.split("\n")),
+        _said_in(history) & _said_in(_told_ahead(recording, cut)),
     )
+
+
+def _told_ahead(recording: Recording, cut: Cut) -> list[SessionEvent]:
+    """What is said until the calls after which nothing is compared."""
+    found, calls = [], 0
+    for event in recording.events[cut.place :]:
+        calls += event.kind in TOOL_CALLS and not event.again
+        if calls > CALLS_TOLD:
+            break
+        found.append(event)
+    return found
+
+
+def _said_in(events: Iterable[SessionEvent]) -> frozenset[tuple[str, str]]:
+    return frozenset(
+        pair
+        for event in events
+        if event.kind in ("prompt", "said")
+        for pair in pairs_in(_CODE.sub(" ", event.text))
+    )
+
+
+def pairs_in(text: str) -> frozenset[tuple[str, str]]:
+    """The pairs of neighbouring words that carry meaning: no short ones, no common ones, no names of code."""
+    words = [
+        word.lower()
+        for word in _PROSE_WORD.findall(text.replace("`", " "))
+        if len(word) > 3 and word.lower() not in _COMMON_WORDS and not _TELLING_NAME.search(word)
+    ]
+    return frozenset(pairwise(words))
+
+
+def _heard_words(history: Sequence[SessionEvent]) -> list[str]:
+    """What the person said in other ways than by a prompt: while the agent worked, or to a call they refused."""
+    prompts = " ".join(" ".join(event.text.split()) for event in history if event.kind == "prompt")
+    taken = {event.id for event in history if event.kind == "heard" and not event.text}
+    heard = [
+        " ".join(event.text.split())
+        for event in history
+        if (event.kind == "heard" and event.id not in taken) or event.end == "refused"
+    ]
+    return [text for text in heard if len(text) >= 12 and text[:60] not in prompts][-MOST_HEARD:]
 
 
 def _calls_ahead(recording: Recording, cut: Cut) -> list[SessionEvent]:

@@ -31,6 +31,7 @@ from tests.real_clients import inside, world
 
 from bench.continuity.author import PROJECT, Author, Compaction, Turn
 from bench.continuity.players import CLAUDE_WINDOW, COMPACT_ABOVE, ROOT, TONGUES, Player
+from holdfast.kernel.text import split_words
 
 HERE = Path(__file__).parent
 RECORDINGS = HERE / "recordings"
@@ -54,9 +55,8 @@ class Session:
     automatic: bool = True
 
 
-ALL = (
-    *("thousands", "payees", "budgets", "csv", "json", "tables"),
-    *("payee-filter", "quarters", "tags", "stdin", "refunds"),
+ALL = split_words(
+    "thousands payees budgets csv json tables payee-filter quarters tags stdin refunds"
 )
 SESSIONS = {
     "claude-short": Session("claude", 11, ("thousands", "csv", "quarters")),
@@ -161,8 +161,12 @@ class ClaudeDriver(Driver):
         self.environment["CLAUDE_CODE_AUTO_COMPACT_WINDOW"] = str(CLAUDE_WINDOW)
         self.answers = {}
         words = [
-            *("-p", "--input-format", "stream-json", "--output-format", "stream-json"),
-            *("--verbose", "--permission-prompt-tool", "stdio", "--tools", CLAUDE_TOOLS),
+            *split_words("-p --input-format stream-json --output-format stream-json"),
+            "--verbose",
+            "--permission-prompt-tool",
+            "stdio",
+            "--tools",
+            CLAUDE_TOOLS,
         ]
         self.process = subprocess.Popen(
             [str(program_of("claude")), *words],
@@ -229,8 +233,12 @@ class CodexDriver(Driver):
     def words(self, prompt: str) -> list[str]:
         resume = [] if self.first else ["resume", "--last"]
         return [
-            *("exec", *resume, "--json", "--skip-git-repo-check"),
-            *("--dangerously-bypass-approvals-and-sandbox", prompt),
+            "exec",
+            *resume,
+            "--json",
+            "--skip-git-repo-check",
+            "--dangerously-bypass-approvals-and-sandbox",
+            prompt,
         ]
 
     def trim(self, line: str) -> str:

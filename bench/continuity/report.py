@@ -26,6 +26,10 @@ the cut. The part after the cut shows what the text should have said.
 - **CARRIED**: the request under way, the sentences in which the person ruled something in or out,
   the answers that the person gave, the headings of the plan, the open tasks. The figure is the share
   that the text holds, averaged over those kinds that occurred.
+- **TOLD**: the pairs of neighbouring words, of what person and agent said during the next 60 calls, that had been
+  said before the cut. The figure is the share that the text says, too.
+- **HEARD**: what the person typed while the agent worked, and what they said when they refused a call; the newest
+  six. The figure is the share that the text holds.
 - **false**: tasks shown open that were done, commands shown failing that had passed since, files
   shown that had been deleted. The figure is the number in the texts, of the facts that could have
   been stated falsely.
@@ -55,12 +59,25 @@ they say nothing about the quality of a real model's summary. The **real** sessi
 people with real models; they are not part of this repository.
 """
 
+RECALL = """\
+## Finding a past session
+
+`make continuity` also asks `holdfast find` about the recorded sessions, whose work is known: eleven jobs, each done by
+several of them. A question is the subject of a job's commit, which is taken out of the transcripts first, or the same in a
+person's own words, written beforehand. **First** is the share of questions whose first hit did the job, **among** the share
+of the answers among so many hits. Beside it stands the naive search: pieces of 1,500 characters with BM25.
+"""
+
+RECALL_LIMITS = """\
+There is no figure for a question without an answer: `find` shows what fits best and does not abstain. Eleven jobs on one
+small code base are few, and easy to tell apart: [how well it finds](how-to/find.md#how-well-it-finds) has real sessions.
+"""
+
 LIMITS = """\
 ## What this does not measure
 
 - Whether an agent works better with the text. A fact that stands there may still be overlooked.
-- Reasoning: why a way was chosen, and which ways failed. Only facts that can be found again count.
-- Prose. A list of names would score well and help less than it scores.
+- Reasoning: why a way was chosen, and which ways failed. TOLD counts words that come again, not reasons.
 - The recorded sessions are regular, and their code base is small: 6,000 characters hold much of
   what such a session can name. Their figures are higher than those of real sessions. They are there
   to find errors and to compare versions; 2,500 characters tell more than 6,000.
@@ -72,6 +89,7 @@ LIMITS = """\
 
 
 # The texts of the one table; all of them are on the page of figures.
+OURS_FIND = "holdfast find"
 SHOWN = (OURS, "end of the conversation", "client's own summary, whole")
 KINDS = {"recorded": "recorded", "others": "real"}
 
@@ -84,15 +102,43 @@ def write_pages(figures: dict[str, Any], page: Path, all_figures: Path) -> None:
 def _page(figures: dict[str, Any]) -> Iterator[str]:
     yield INTRODUCTION
     yield SESSIONS
-    dates = [f"{KINDS[kind]} sessions on {one['date']}" for kind, one in figures.items()]
+    dates = [
+        f"{KINDS[kind]} sessions on {one['date']}" for kind, one in figures.items() if kind in KINDS
+    ]
     yield f"Measured: {', '.join(sorted(dates))}.\n"
-    yield "| sessions | text | FUTURE | CARRIED | false | FUTURE, 2,500 characters | CARRIED, 2,500 characters |"
-    yield "|---|---|---|---|---|---|---|"
+    yield "| sessions | text | FUTURE | CARRIED | TOLD | false | FUTURE, 2,500 characters | CARRIED, 2,500 characters |"
+    yield "|---|---|---|---|---|---|---|---|"
     for key, kind in KINDS.items():
         if key in figures:
             yield from _rows(kind, figures[key]["budgets"])
     yield ""
+    if "recall" in figures:
+        yield from _recall(figures["recall"])
     yield LIMITS
+
+
+def _recall(found: dict[str, Any]) -> Iterator[str]:
+    yield RECALL
+    yield f"| {found['questions']} questions, {found['sessions']} sessions | first: subjects | among | first: own words | among |"
+    yield "|---|---|---|---|---|"
+    for name, row in found["rows"].items():
+        cells = [
+            f"{row[kind][one]:.2f}"
+            for kind in ("subject", "own words")
+            for one in ("first", "among")
+        ]
+        yield f"| {f'**{name}**' if name == OURS_FIND else name} | {' | '.join(cells)} |"
+    told = found["reminders"]
+    yield ""
+    yield (
+        f"Measured on {found['date']}, on {found['bytes'] / 1e6:.1f} MB: the first answer, which reads everything, took "
+        f"{found['seconds_first']:.1f} s, a later one {1000 * found['seconds_a_query']:.0f} ms in a process that runs. The "
+        f"index takes {100 * found['index_share']:.1f} % of the transcripts' bytes, what is kept of them for the time "
+        f"after a clean-up {100 * found['kept_share']:.1f} %. Of {told['prompts']} prompts, {told['told']} named a file that "
+        f"an earlier session had edited and brought a reminder; in {told['right']} of these the session went on to touch "
+        f"the file. Of {told['unrelated']} prompts about something else, {told['unrelated_told']} brought one.\n"
+    )
+    yield RECALL_LIMITS
 
 
 def _rows(kind: str, budgets: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
@@ -103,10 +149,14 @@ def _rows(kind: str, budgets: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
                 row, short = wide["rows"][name], narrow["rows"][name]
                 title = f"**{name}**" if name == OURS else name
                 yield (
-                    f"| {where} | {title} | {row['FUTURE']:.2f} | {row['CARRIED']:.2f} "
+                    f"| {where} | {title} | {row['FUTURE']:.2f} | {row['CARRIED']:.2f} | {_cell(row, 'TOLD')} "
                     f"| {row['false']} of {row['checked']} | {short['FUTURE']:.2f} | {short['CARRIED']:.2f} |"
                 )
                 where = ""
+
+
+def _cell(row: dict[str, Any], column: str) -> str:
+    return f"{row[column]:.2f}" if column in row else "-"
 
 
 def _all_figures(figures: dict[str, Any]) -> Iterator[str]:
@@ -143,7 +193,7 @@ def _table(rows: dict[str, dict[str, float]]) -> Iterator[str]:
     yield "|" + "---|" * (len(COLUMNS) + 3)
     for name, row in rows.items():
         title = f"**{name}**" if name == OURS else name
-        cells = [f"{row[column]:.2f}" if column in row else "-" for column in COLUMNS]
+        cells = [_cell(row, column) for column in COLUMNS]
         counts = f"{row['false']} of {row['checked']}"
         yield f"| {title} | {' | '.join(cells)} | {counts} | {row['characters']:,} |"
     yield ""

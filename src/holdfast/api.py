@@ -7,29 +7,22 @@ features, which cost ten times as long to load as one does.
 from __future__ import annotations
 
 from holdfast.kernel import clock
-from holdfast.kernel.arguments import checks_arguments
+from holdfast.kernel.streams import actor as current_user
 from holdfast.kernel.workspace import discover
-from holdfast.streams import actor as current_user
+from holdfast.offers import Offers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import TracebackType
-    from typing import Any, Literal
+    from typing import Literal
 
-    from holdfast.budgets.api import Budgets
     from holdfast.clients.table import ClientName
-    from holdfast.fleet.api import Member
-    from holdfast.gates.api import Gates
     from holdfast.git.restore import Restoration
     from holdfast.git.snapshot import Shown, Snapshot
     from holdfast.journal.interface import Journal
-    from holdfast.kernel.commit import Outcome
     from holdfast.kernel.workspace import Workspace as Place
-    from holdfast.loop.api import Loop
-    from holdfast.maintenance.client_start import ResumedAtReset
     from holdfast.maintenance.conflicts import OpenConflict
-    from holdfast.maintenance.emergency import StopResult
     from holdfast.maintenance.history import (
         RecordInWords,
         RecordShown,
@@ -39,55 +32,37 @@ if TYPE_CHECKING:
         StreamShown,
     )
     from holdfast.maintenance.status import Status
-    from holdfast.plans.api import Plans
-    from holdfast.rfc.api import Rfc
+    from holdfast.session.ask import Asked
     from holdfast.session.checkpoint import Request, Result
+    from holdfast.session.client_start import ResumedAtReset
     from holdfast.session.edits import AppliedEdits, EditsRequest, SessionEdits
     from holdfast.session.resume import Resumption
     from holdfast.session.session_list import ListedSession
 
 
-@checks_arguments
-class Workspace:
-    """A workspace that is open. Use it as a context manager, or close it when you are done."""
+class Workspace(Offers):
+    """A workspace that is open, with what its features offer. Use it as a context manager, or close it when you are
+    done."""
 
     def __init__(self, folder: str | None = None, *, actor: str = "") -> None:
-        self._workspace = discover(folder)
-        self._actor = actor or current_user()
-        self._away = ""
-
-    @property
-    def away(self) -> str:
-        """Why the last call went on without the journal's server, with what this machine knows: `resume`,
-        `sessions`, `checkpoint` and `note` do. Empty when the server answered."""
-        return self._away
+        super().__init__(discover(folder), actor or current_user())
 
     @property
     def root(self) -> str:
         """The top folder of this worktree."""
-        return self._workspace.root
+        return self.place.root
 
     @property
     def journal(self) -> Journal:
         """The journal itself, for reading."""
-        return self._workspace.journal
+        return self.place.journal
 
     # Sessions
 
     def checkpoint(
         self,
         *,
-        task: str | None = None,
-        status: str | None = None,
-        next: str | None = None,
-        done: Sequence[str] | None = None,
-        remaining: Sequence[str] | None = None,
-        decisions: Sequence[str] | None = None,
-        blockers: Sequence[str] | None = None,
         files: Sequence[str] = (),
-        issue: str | None = None,
-        title: str | None = None,
-        mode: str | None = None,
         claims: Mapping[str, str] | None = None,
         reason: str = "handoff",
         session: str = "",
@@ -97,43 +72,25 @@ class Workspace:
         require_verified: bool = False,
         strict: bool = False,
         dry_run: bool = False,
+        **fields: str | Sequence[str] | None,
     ) -> Result:
         """Capture a session, by default the one at work here. What is not given stays as it was.
 
+        The `fields` are texts (`task`, `status`, `next`, `issue`, `title`, `mode`) and lists of texts (`done`,
+        `remaining`, `decisions`, `blockers`): the rows of `holdfast.session.rules.fields` with an option.
         `done` and `decisions` ("what: why") are added; `remaining` and `blockers` replace the lists.
         `claims` maps a claim to its probe: `run:COMMAND`, `file:PATH`, `commit:ID`, `clean`, `tests`.
         A step that fails is in `steps` and in `report`; the others are done.
         """
-        from holdfast.kernel.git_exclude import hide_new
         from holdfast.session import progress_document, sessions
         from holdfast.session.checkpoint import checkpoint
         from holdfast.session.claims import parse
-        from holdfast.session.rules.model import PROGRESS_FILE
 
-        document = {
-            "current": task,
-            "status": status,
-            "next": next,
-            "done": done,
-            "remaining": remaining,
-            "decisions": decisions,
-            "blockers": blockers,
-            "issue": issue,
-            "title": title,
-            "mode": mode,
-        }
-        given, _ = progress_document.read(
-            {
-                name: value if isinstance(value, str) else list(value)
-                for name, value in document.items()
-                if value is not None
-            }
-        )
         request: Request = {
             "profile": profile,
             "reason": reason,
             "session": sessions.check_id(session),
-            "given": given,
+            "given": progress_document.read_arguments(fields, "checkpoint"),
             "files": list(files),
             "claims": [
                 {"claim": claim, "probe": parse(probe)} for claim, probe in (claims or {}).items()
@@ -144,10 +101,8 @@ class Workspace:
             "strict": strict,
             "dry_run": dry_run,
         }
-        workspace = self._reachable(checkpoint)
-        if not dry_run:
-            hide_new(workspace, [PROGRESS_FILE])
-        return checkpoint(workspace, request, actor=self._actor, now=clock.now())
+        workspace = self.reachable(checkpoint)
+        return checkpoint(workspace, request, actor=self.actor, now=clock.now())
 
     def resume(
         self,
@@ -165,7 +120,7 @@ class Workspace:
         from holdfast.session.resume import refuse_foreign, resume
 
         found = resume(
-            self._reachable(resume),
+            self.reachable(resume),
             {
                 "session": session,
                 "transcript": transcript,
@@ -180,6 +135,16 @@ class Workspace:
             refuse_foreign(found)
         return found
 
+    def ask_session(self, *, session: str = "") -> Asked:
+        """Let the client continue a copy of a session that ended for one turn, without tools, and keep its
+        answer as stated by that session: the next `resume` has it. Without `session`: the newest here.
+        NotAllowed unless a person sits at the terminal of this program; Stopped while a stop holds. `why`
+        says why there is no `answer`."""
+        from holdfast.session.ask import ask_session, request_for
+
+        request = request_for(self.resume(session=session, accept_foreign=True))
+        return ask_session(self.place, request, now=clock.now())
+
     def edits(
         self, *, session: str = "", transcript: str = "", files: Sequence[str] = ()
     ) -> SessionEdits:
@@ -188,7 +153,7 @@ class Workspace:
         from holdfast.session.edits import show_edits
 
         request: EditsRequest = {"session": session, "transcript": transcript, "files": files}
-        return show_edits(self._workspace, self.root, request, now=clock.now())
+        return show_edits(self.place, self.root, request, now=clock.now())
 
     def apply_edits(
         self, *, session: str = "", transcript: str = "", files: Sequence[str] = ()
@@ -198,7 +163,7 @@ class Workspace:
         from holdfast.session.edits import apply_edits
 
         request: EditsRequest = {"session": session, "transcript": transcript, "files": files}
-        return apply_edits(self._workspace, self.root, request, now=clock.now())
+        return apply_edits(self.place, self.root, request, now=clock.now())
 
     def resume_at_reset(
         self,
@@ -213,36 +178,32 @@ class Workspace:
         from, with the `command` that starts the client. NotAllowed unless a person sits at the terminal of
         this program and types back a word. `tell` gets one line that says until when it waits. A stop that
         is set meanwhile, and a session that goes on elsewhere, end the wait with an error."""
-        from holdfast.maintenance.client_start import ResetRequest, command_for, wait_for_reset
+        from holdfast.session.client_start import (
+            ResetRequest,
+            command_for,
+            first_prompt,
+            wait_for_reset,
+        )
 
         request = ResetRequest(client=client, session=session, hours=hours)
-        limited = wait_for_reset(
-            self._workspace, request, tell or (lambda _: None), now=clock.now()
-        )
+        limited = wait_for_reset(self.place, request, tell or (lambda _: None), now=clock.now())
         found = self.resume(session=limited["session"], accept_foreign=accept_foreign)
-        command = command_for(client, found["pack"])
+        command = command_for(client, first_prompt(found))
         return {"limited": limited, "found": found, "command": command}
 
     def sessions(self) -> list[ListedSession]:
         """The sessions that can be resumed here, newest first."""
         from holdfast.session.session_list import list_sessions
 
-        return list_sessions(self.root, self._reachable(list_sessions), now=clock.now())
+        return list_sessions(self.root, self.reachable(list_sessions), now=clock.now())
 
-    # Notes and the past
-
-    def note(self, text: str, *, name: str = "default", id: str | None = None) -> Outcome:
-        """Add a line to a note, durably. The same `id` again changes nothing."""
-        from holdfast.note.write import write_note
-
-        workspace = self._reachable(write_note)
-        return write_note(workspace, text, name=name, actor=self._actor, now=clock.now(), id=id)
+    # The past
 
     def status(self) -> Status:
         """Where the journal is, what it holds, and what needs attention."""
         from holdfast.maintenance.status import gather
 
-        return gather(self._workspace)
+        return gather(self.place)
 
     def history(
         self, *, stream: str = "", kind: str = "", before: int | None = None, limit: int = 50
@@ -251,106 +212,47 @@ class Workspace:
         from holdfast.maintenance.history import history
 
         request = {"stream": stream, "kind": kind, "before": before, "limit": limit}
-        return history(self._workspace, request)  # type: ignore[arg-type]
+        return history(self.place, request)  # type: ignore[arg-type]
 
     def show(self, what: str) -> StreamShown | RecordShown | SessionShown:
         """The state of a stream, by its name, or a record, by its id or a unique beginning of it; the
         text of a session that has no record."""
         from holdfast.maintenance.history import show
 
-        return show(self._workspace, what, now=clock.now())
+        return show(self.place, what, now=clock.now())
 
     def diff(self, one: str, other: str = "") -> StateDifference:
         """Two states of one stream: after a record, and after another one or the newest."""
         from holdfast.maintenance.history import diff
 
-        return diff(self._workspace, one, other)
+        return diff(self.place, one, other)
 
     def restore(self, id: str, *, dry_run: bool = False) -> RestoredState:
         """Bring a stream, and its files, back to what they were after a record."""
         from holdfast.maintenance.history import restore
 
-        return restore(self._workspace, id, actor=self._actor, now=clock.now(), dry_run=dry_run)
+        return restore(self.place, id, actor=self.actor, now=clock.now(), dry_run=dry_run)
 
     def conflicts(self) -> list[OpenConflict]:
         """Edits by hand of values that had changed meanwhile, with both texts."""
         from holdfast.maintenance.conflicts import list_conflicts
 
-        return list_conflicts(self._workspace)
+        return list_conflicts(self.place)
 
     def settle(self, conflict: str, take: str) -> OpenConflict:
         """End a conflict of edits: `take` is `edited`, or `kept`, which asks a person at the terminal."""
         from holdfast.maintenance.conflicts import settle
 
-        return settle(self._workspace, conflict, take, actor=self._actor, now=clock.now())
+        return settle(self.place, conflict, take, actor=self.actor, now=clock.now())
 
     @property
     def snapshot(self) -> Snapshots:
         """Snapshots of the work tree: `snapshot.create()`, `snapshot.restore(id)`."""
-        return Snapshots(self._workspace, actor=self._actor)
-
-    # The other protocols
-
-    def agent(self, agent: str, *, feature: str = "", epic: str = "") -> Member:
-        """The agent that this program is; use it in a `with` statement."""
-        from holdfast.fleet.api import Member
-
-        return Member(self._workspace, agent, feature=feature, epic=epic, actor=self._actor)
-
-    def loop(self, track: str) -> Loop:
-        """A track of `conductor/tracks`, to take its steps one by one."""
-        from holdfast.loop.api import Loop
-        from holdfast.loop.track import Track, TrackFolder
-        from holdfast.streams import open_writer
-
-        place = TrackFolder(self._workspace, track)
-        writer = open_writer(self._workspace)
-        return Loop(Track(self._workspace, writer, place, actor=self._actor))
-
-    @property
-    def gates(self) -> Gates:
-        """Questions for people: `gates.verify(built=..., how=[...]).wait()`."""
-        from holdfast.gates.api import Gates
-
-        return Gates(self._workspace, actor=self._actor)
-
-    @property
-    def budgets(self) -> Budgets:
-        """What was spent, and whether work may go on: `budgets.check()["verdict"]`."""
-        from holdfast.budgets.api import Budgets
-
-        return Budgets(self._workspace, actor=self._actor)
-
-    @property
-    def plans(self) -> Plans:
-        """Plans in waves: `plans.run(["plans"])`, `plans.resume()`, `plans.show()`."""
-        from holdfast.plans.api import Plans
-        from holdfast.streams import open_writer
-
-        return Plans(self._workspace, open_writer(self._workspace), actor=self._actor)
-
-    def rfc(self, id: str) -> Rfc:
-        """The RFC with this id: its questions, its checkpoint, its bootstrap."""
-        from holdfast.rfc.api import Rfc
-
-        return Rfc(self._workspace, id, actor=self._actor)
-
-    def stop(self, reason: str = "") -> StopResult:
-        """Stop every agent of the workspace, until `release`."""
-        from holdfast.maintenance.emergency import stop
-
-        return stop(self._workspace, reason, by=self._actor, now=clock.now())
-
-    def release(self, reason: str = "") -> bool:
-        """Lift the emergency stop; whether there was one. NotAllowed unless a person sits at the
-        terminal of this program and types back a word."""
-        from holdfast.maintenance.emergency import release
-
-        return release(self._workspace, reason, by=self._actor, now=clock.now())
+        return Snapshots(self.place, actor=self.actor)
 
     def close(self) -> None:
         """Let go of the journal."""
-        workspace = self._workspace
+        workspace = self.place
         if workspace.wants_forwarder or workspace.spools:
             from holdfast.remote.offline import start_forwarder
 
@@ -368,53 +270,40 @@ class Workspace:
     ) -> None:
         self.close()
 
-    def _reachable(self, operation: Callable[..., Any]) -> Place:
-        """The workspace for an operation. While its server is away, an operation that works offline
-        writes to the spool of this machine."""
-        from holdfast.remote.offline import can_work_offline, reachable
 
-        if not can_work_offline(operation):
-            return self._workspace
-        workspace, self._away = reachable(self._workspace)
-        if self._away:
-            self._workspace.wants_forwarder = True
-        return workspace
-
-
-@checks_arguments
 class Snapshots:
     """Snapshots of a work tree, untracked files too, under private git refs."""
 
-    def __init__(self, workspace: Place, *, actor: str) -> None:
-        self._workspace = workspace
+    def __init__(self, place: Place, *, actor: str) -> None:
+        self._place = place
         self._actor = actor
 
     def create(self, *, session: str = "") -> Snapshot:
         """Take a snapshot. When nothing changed, the newest one, with `duplicate` set."""
-        from holdfast.maintenance.backup import create_snapshot
+        from holdfast.session.snapshots import create_snapshot
 
         return create_snapshot(
-            self._workspace, actor=self._actor, now=clock.now(), session=session, unattended=True
+            self._place, actor=self._actor, now=clock.now(), session=session, unattended=True
         )[0]
 
     def list(self, *, everywhere: bool = False) -> Sequence[Snapshot]:
         """The snapshots of this worktree, or of all worktrees and machines, newest first."""
-        from holdfast.git.snapshot import listing
+        from holdfast.git.snapshot import list_snapshots
 
-        return listing(self._workspace.root, everywhere=everywhere)
+        return list_snapshots(self._place.root, everywhere=everywhere)
 
     def show(self, id: str) -> Shown:
         """What a snapshot holds, and what has changed since."""
         from holdfast.git.snapshot import show
 
-        return show(self._workspace.root, id)
+        return show(self._place.root, id)
 
     def restore(self, id: str, paths: Iterable[str] = (), *, dry_run: bool = False) -> Restoration:
         """Bring the work tree, or single paths of it, back to a snapshot. The present is snapshotted
         first: restore `before` to undo it."""
         from holdfast.git.restore import restore
 
-        return restore(self._workspace.root, id, paths, dry_run=dry_run)
+        return restore(self._place.root, id, paths, dry_run=dry_run)
 
 
 def open(folder: str | None = None, *, actor: str = "") -> Workspace:

@@ -26,7 +26,10 @@ NOWHERE = {"phase": None, "plan": None, "last_task_completed": None, "next_task"
 # most of what can go wrong happens, and a stop ends a history.
 VALUES: dict[str, list[float | None]] = {
     type: [
-        *(None, 0, DEFAULTS["warning"][type], DEFAULTS["alert"][type] - 1),
+        None,
+        0,
+        DEFAULTS["warning"][type],
+        DEFAULTS["alert"][type] - 1,
         *([DEFAULTS["alert"][type], DEFAULTS["stop"][type] - 1] * 3),
         DEFAULTS["stop"][type],
     ]

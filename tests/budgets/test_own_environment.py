@@ -99,7 +99,7 @@ def test_what_my_own_file_raises_counts_once_i_confirm_it(scene: Scene, holdfast
 
 def test_hooks_keep_to_my_limit_in_a_home_without_a_file(scene: Scene) -> None:
     """The budget is set by the record, not only by the file."""
-    from holdfast.hooks.handlers import has_budget
+    from holdfast.budgets.hooks import has_budget
 
     assert not has_budget(scene.workspace)
     write_own(Path.home(), maxCost=20)

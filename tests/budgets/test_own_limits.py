@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.budgets.rules.thresholds import DEFAULTS, EXTRA_TYPES, UNITS
+from holdfast.budgets.hooks import has_budget
+from holdfast.budgets.rules.thresholds import DEFAULTS, EXTRA_TYPES, QUANTITIES
 from holdfast.clients.claude.sessions import folder_of
-from holdfast.hooks.handlers import has_budget
 from holdfast.kernel import clock
 from tests.budgets.world import NOON, Scene, configure
 from tests.session import world as session_world
@@ -76,7 +76,7 @@ def test_three_levels_and_an_acknowledgment(worked: Scene, type: str, value: flo
 
     whole = int(value)
     assert at(whole + 1, whole + 2, whole + 3) == "go"
-    assert worked.check()["values"][type] == value  # type: ignore[literal-required]
+    assert worked.check()["values"][type] == value
     assert at(whole, whole + 1, whole + 2) == "go"
     assert worked.state["levels"][type] == "warning"
     assert at(1, whole, whole + 1) == "wait"
@@ -104,7 +104,7 @@ def test_a_stop_alone_is_enough(worked: Scene) -> None:
     ],
 )
 def test_amounts_as_people_write_them(type: str, text: str, number: float) -> None:
-    assert UNITS[type](text) == number
+    assert QUANTITIES[type].read(text) == number
 
 
 def test_a_look_arms_nothing_and_limits_says_so(

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.gates import person as people
 from holdfast.kernel import latch
+from holdfast.people import person as people
 from tests.budgets.world import CONFIG, Scene, configure, read
 from tests.cli.conftest import Holdfast
 from tests.gates.person import Seen, Terminal

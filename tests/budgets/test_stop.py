@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.budgets import last_turn
 from holdfast.hooks.run import command
-from holdfast.kernel import latch
+from holdfast.kernel import last_turn, latch
 from holdfast.kernel.errors import StoreAway
 from holdfast.kernel.workspace import discover
 from holdfast.kernel.writer import Writer

@@ -27,7 +27,7 @@ def test_the_numbers_of_the_warning() -> None:
 @pytest.mark.clause("PILOT-45")
 def test_the_numbers_of_the_alert() -> None:
     assert DEFAULTS["alert"] == {"cost": 25.00, "context": 40, "variance": 30, "errors": 3}
-    assert ACTIONS["alert"] == {
+    assert {type: ACTIONS["alert"][type] for type in TYPES} == {
         "cost": "pause_for_ack",
         "context": "prepare_checkpoint",
         "variance": "pause_for_review",
@@ -38,7 +38,7 @@ def test_the_numbers_of_the_alert() -> None:
 @pytest.mark.clause("PILOT-46")
 def test_the_numbers_of_the_stop() -> None:
     assert DEFAULTS["stop"] == {"cost": 50.00, "context": 50, "variance": 50, "errors": 5}
-    assert ACTIONS["stop"] == {
+    assert {type: ACTIONS["stop"][type] for type in TYPES} == {
         "cost": "hard_stop",
         "context": "force_checkpoint",
         "variance": "escalate_to_user",

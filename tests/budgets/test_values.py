@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.budgets import stop
 from holdfast.kernel.errors import StoreAway, Usage
-from holdfast.session import spending
+from holdfast.usage import spending
 from tests.budgets.world import Scene
 from tests.cli.conftest import Holdfast
 
@@ -33,7 +33,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         "started_at": "2026-11-15T11:00:00.000Z",
         "sources": [{"path": "a.jsonl"}],
     }
-    monkeypatch.setattr(spending, "measured", lambda *_, **__: said)
+    monkeypatch.setattr(spending, "measure_session", lambda *_, **__: said)
     return said
 
 
@@ -122,7 +122,7 @@ def test_files_that_cannot_be_read_leave_the_cost_unknown(
     def away(*_: object, **__: object) -> None:
         raise StoreAway("busy")
 
-    monkeypatch.setattr(spending, "measured", away)
+    monkeypatch.setattr(spending, "measure_session", away)
     report = scene.check(errors=5)
     assert report["verdict"] == "stop"
     assert report["notes"]["cost"].startswith("unknown")

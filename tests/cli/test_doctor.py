@@ -12,8 +12,8 @@ import pytest
 import holdfast as library
 from holdfast.kernel import clock, failures, filesystem, inbox, latch
 from holdfast.kernel.errors import FenceLost
+from holdfast.kernel.streams import open_writer
 from holdfast.kernel.workspace import discover
-from holdfast.streams import open_writer
 from tests.cli.conftest import Holdfast
 from tests.dying import die_at
 

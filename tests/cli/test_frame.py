@@ -9,9 +9,8 @@ import apsw
 import click
 import pytest
 
-from holdfast.cli.parser import root
+from holdfast.cli.parser import root, verbs
 from holdfast.cli.terminal import ago, one_line, safe, size, unstyle
-from holdfast.cli.verb_list import VERBS
 from holdfast.kernel.clock import DAY, precise
 from holdfast.maintenance import status
 from tests.cli.conftest import Holdfast
@@ -55,7 +54,7 @@ def test_wrong_words_are_usage_errors(holdfast: Holdfast, words: list[str]) -> N
     assert "See `holdfast" in answer.envelope["error"]["hint"]
 
 
-@pytest.mark.parametrize("name", VERBS)
+@pytest.mark.parametrize("name", verbs())
 def test_every_verb_has_help_and_json(holdfast: Holdfast, name: str) -> None:
     answer = holdfast(name, "--help")
     assert answer.code == 0
@@ -64,7 +63,7 @@ def test_every_verb_has_help_and_json(holdfast: Holdfast, name: str) -> None:
     inner = command.list_commands(context) if isinstance(command, click.Group) else []
     for words in [[name, verb] for verb in inner] or [[name]]:
         assert "--json" in holdfast(*words, "--help").out
-    assert VERBS[name].split()[0] in holdfast("--help").out
+    assert verbs()[name].line.split()[0] in holdfast("--all").out
 
 
 def test_outside_of_any_workspace(

@@ -17,6 +17,7 @@ from holdfast.kernel.config import has_nested_repeat
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.plain_file import LARGEST
 from holdfast.kernel.redact import Redactor
+from holdfast.kernel.text import split_words
 from tests.bad_files import BAD, in_under_a_second
 from tests.cli.conftest import Holdfast
 
@@ -36,9 +37,9 @@ SOUND = (
     r"(?:ab)+c",
     r"(?:acme|corp)-\w+",
 )
-YEARS = (
-    *("2500-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "0000-01-01T00:00:00Z"),
-    *("0001-01-01T00:00:00Z", "-001-01-01T00:00:00Z", "99999-01-01T00:00:00Z"),
+YEARS = split_words(
+    "2500-01-01T00:00:00Z 9999-12-31T23:59:59Z 0000-01-01T00:00:00Z "
+    "0001-01-01T00:00:00Z -001-01-01T00:00:00Z 99999-01-01T00:00:00Z"
 )
 NOT_UTF8 = os.fsdecode(b"a\xff\xfeb")
 
@@ -101,8 +102,16 @@ def test_a_strange_year_in_a_file_is_no_bug(
     path = repository / ".holdfast/inbox/1.json"
     path.write_text(json.dumps({**queued, "actor": "a", "fence": None, "at": year}))
     for words in (
-        *("note x", "status", "resume", "checkpoint --skip-git --skip-tracker", "agent list"),
-        *("agent check", "loop show t", "guard check --cost 1", "doctor", "history"),
+        "note x",
+        "status",
+        "resume",
+        "checkpoint --skip-git --skip-tracker",
+        "agent list",
+        "agent check",
+        "loop show t",
+        "guard check --cost 1",
+        "doctor",
+        "history",
     ):
         with in_under_a_second(words):
             answer = holdfast(*words.split())
@@ -138,14 +147,15 @@ def test_a_process_that_may_open_no_more_files_says_so(repository: Path) -> None
     )
     error = json.loads(done.stdout)["error"]
     assert (done.returncode, error["kind"], error["hint"]) == (
-        *(75, "too_many_files"),
+        75,
+        "too_many_files",
         "Allow it more: ulimit -n 256",
     )
 
 
-PLACES = (
-    *("holdfast.toml", ".ccc-state.json", ".autopilot/config.yaml"),
-    *("agent_checkpoints/secondary_a.json", "conductor/tracks/t/metadata.json"),
+PLACES = split_words(
+    "holdfast.toml .ccc-state.json .autopilot/config.yaml "
+    "agent_checkpoints/secondary_a.json conductor/tracks/t/metadata.json"
 )
 
 

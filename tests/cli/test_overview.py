@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.cli.verb_list import GROUPS, VERBS
 from tests.cli.conftest import Holdfast
 
 
@@ -59,16 +58,6 @@ def test_another_folder(
 ) -> None:
     monkeypatch.chdir(repository.parent)
     assert holdfast("-C", str(repository), "--json").data["folder"] == str(repository)
-
-
-def test_the_help_has_six_verbs_first_and_the_rest_under_headings(holdfast: Holdfast) -> None:
-    first = next(iter(GROUPS.values()))
-    assert list(first) == ["resume", "checkpoint", "status", "init", "serve", "doctor"]
-    out = holdfast("--help").out
-    places = [out.index(f"\n{heading}:") for heading in GROUPS]
-    assert places == sorted(places)
-    for name in VERBS:
-        assert f"\n  {name} " in out
 
 
 def test_what_is_set_up_already_is_not_recommended_again(

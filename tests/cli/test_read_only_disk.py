@@ -56,14 +56,32 @@ with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text
 print(json.dumps({"found": found, "mcp": said}, default=str))
 """
 READ: tuple[list[str], ...] = (
-    *(["note"], ["resume"], ["status"], ["doctor"], ["history"], ["verify"], ["export"]),
-    *(["agent", "list"], ["gate", "list"], ["snapshot", "list"], ["conflicts"], []),
-    *(["trust", "--show"], ["statusline"], ["doctor", "--fix"]),
+    ["note"],
+    ["resume"],
+    ["status"],
+    ["doctor"],
+    ["history"],
+    ["verify"],
+    ["export"],
+    ["agent", "list"],
+    ["gate", "list"],
+    ["snapshot", "list"],
+    ["conflicts"],
+    [],
+    ["trust", "--show"],
+    ["statusline"],
+    ["doctor", "--fix"],
 )
 WRITE: tuple[list[str], ...] = (
-    *(["note", "second"], ["gc"], ["snapshot", "create"], ["agent", "beat", "Secondary-A"]),
-    *(["guard", "check"], ["estop", "--reason", "x"], ["rfc", "init", "r1"]),
-    *(["init", "--client", "claude"], ["backup", "copy.db"], ["export", "-o", "all.jsonl"]),
+    ["note", "second"],
+    ["gc"],
+    ["snapshot", "create"],
+    ["agent", "beat", "Secondary-A"],
+    ["guard", "check"],
+    ["estop", "--reason", "x"],
+    ["rfc", "init", "r1"],
+    ["init", "--client", "claude"],
+    ["backup", "copy.db"],
     ["gate", "verify", "--built", "A page", "--how", "Look"],
     ["agent", "start", "Secondary-B", "--feature", "f2"],
 )

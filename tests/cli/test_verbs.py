@@ -48,12 +48,12 @@ def test_status_shows_the_journals_place_and_size(holdfast: Holdfast, repository
 def test_status_says_what_a_session_works_on(holdfast: Holdfast) -> None:
     holdfast("note", "one")
     holdfast("checkpoint", "--task", "Quotes", "--next", "keep quoted words together")
-    assert holdfast("status").out.count("keep quoted words together\n") == 1
+    assert holdfast("status").out.count("Quotes\n") == 1
     shown = {
         one["stream"].partition(":")[0]: one["about"]
         for one in holdfast("status", "--json").data["streams"]
     }
-    assert shown == {"note": "", "session": "keep quoted words together"}
+    assert shown == {"note": "", "session": "Quotes"}
 
 
 def test_status_names_what_needs_attention(holdfast: Holdfast) -> None:
@@ -333,9 +333,6 @@ def test_export_is_one_json_object_a_line(holdfast: Holdfast) -> None:
     header, *records = map(json.loads, holdfast("export").out.splitlines())
     assert header["holdfast_export"] == 1
     assert [record["body"]["text"] for record in records] == ["one", "two"]
-    assert holdfast("export", "-o", "out.jsonl").code == 0
-    assert len(Path("out.jsonl").read_text().splitlines()) == 3
-    assert holdfast("export", "-o", "out.jsonl").code == 1, "never over an existing file"
 
 
 def test_backup_and_restore_and_undo(holdfast: Holdfast) -> None:
@@ -343,7 +340,6 @@ def test_backup_and_restore_and_undo(holdfast: Holdfast) -> None:
     assert holdfast("backup", "copy.db").code == 0
     holdfast("note", "two")
     before = ids(holdfast)
-    assert holdfast("backup", "copy.db", "--restore", "--dry-run").code == 0
     answer = holdfast("backup", "copy.db", "--restore", "--json")
     assert ids(holdfast) == before[1:]
     assert holdfast("verify").code == 0

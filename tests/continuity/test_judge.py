@@ -267,7 +267,27 @@ def test_the_judge_takes_only_the_finished_pack_from_the_product() -> None:
             name.name
             for node in ast.walk(tree)
             if isinstance(node, ast.ImportFrom)
-            and (node.module or "").startswith("holdfast.session")
+            and (node.module or "").startswith(
+                ("holdfast.observe", "holdfast.pack", "holdfast.session")
+            )
             for name in node.names
         }
     assert taken == {transcripts: set(), judge: set(), texts: {"observe", "render"}}
+
+
+def test_pairs_of_words_are_prose() -> None:
+    found = judge.pairs_in("The rounding error comes from `taxTable`, the rounding error again.")
+    assert ("rounding", "error") in found
+    assert not any("taxtable" in pair for pair in found)
+
+
+def test_what_was_typed_meanwhile_counts_unless_it_was_taken_back() -> None:
+    typed = [
+        SessionEvent("prompt", text="Fix the totals of the basket."),
+        SessionEvent("heard", id="1", text="Leave the rates alone, please."),
+        SessionEvent("heard", id="2", text="And look at the invoice."),
+        SessionEvent("heard", id="2"),
+        SessionEvent("result", id="3", end="refused", text="No, never reset this tree."),
+    ]
+    found = judge._heard_words(typed)
+    assert found == ["Leave the rates alone, please.", "No, never reset this tree."]

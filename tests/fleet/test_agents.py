@@ -11,7 +11,7 @@ import pytest
 
 from holdfast.fleet import updates
 from holdfast.fleet.context import FleetAgent
-from holdfast.fleet.rules.liveness import is_due
+from holdfast.fleet.rules.verdict import is_due
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict, FenceLost, HoldfastError, NotFound, Usage
 from tests.cli.conftest import Holdfast

@@ -12,7 +12,7 @@ import pytest
 
 from holdfast.fleet import backups
 from holdfast.fleet.epic import Epic
-from holdfast.fleet.rules.liveness import is_minimal_work
+from holdfast.fleet.rules.verdict import is_minimal_work
 from holdfast.kernel.clock import MINUTE
 from holdfast.kernel.errors import NotAllowed, StoreAway
 from holdfast.kernel.workspace import discover

@@ -18,8 +18,8 @@ from holdfast.fleet.rules.model import EPIC_README, UNREAD
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.state import load
+from holdfast.kernel.streams import open_writer
 from holdfast.kernel.workspace import discover
-from holdfast.streams import open_writer
 from tests.kernel.views.scene import child_command, clean_environment
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.fleet.rules import epic_readme
-from holdfast.fleet.rules.merge import merge_lines
+from holdfast.kernel.merge import merge_lines
 
 LINE = "Secondary-A: STALE (likely crashed)"
 README = "# Epic: KAI-6\n\n| Agent | Role |\n|---|---|\n\nlast line"

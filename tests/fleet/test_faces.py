@@ -19,11 +19,12 @@ from holdfast.fleet.api import Member
 from holdfast.fleet.context import FleetContext
 from holdfast.fleet.epic import find
 from holdfast.fleet.messages import write_message
+from holdfast.fleet.pages import recover_agent
 from holdfast.hooks.run import command as hook_command
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.text import split_words
 from holdfast.kernel.workspace import discover
-from holdfast.web import changes
 from tests.cli.conftest import Holdfast
 from tests.fleet.world import FEATURE, PRIMARY, A, B
 from tests.mcp.world import Face as McpServer
@@ -61,6 +62,9 @@ class Faces:
         answer = json.loads(done.stdout)
         return STOPPED if "stopped" in answer else str(answer.get("failed", ""))
 
+    def agent_tool(self, do: str, **arguments: str) -> str:
+        return self.mcp("agent", {"do": do, "agent": A, **arguments})
+
     def library(self, act: Callable[[Member], object], agent: str = A, **options: Any) -> str:
         with library.open() as workspace:
             return _outcome(lambda: act(workspace.agent(agent, **options)))
@@ -69,7 +73,7 @@ class Faces:
         workspace = discover()
         try:
             person: Any = {"name": "tester"}
-            return _outcome(lambda: changes.recover_agent(workspace, words, person))
+            return _outcome(lambda: recover_agent(workspace, words, person))
         finally:
             workspace.close()
 
@@ -153,15 +157,31 @@ WORK: dict[str, Any] = {
     "status": "WAITING",
 }
 WORK_WORDS = [
-    *("--step", WORK["step"], "--done", "Read the guide", "--next", "Write checklist.md"),
-    *("--next", "Transition to S2.P3", "--file", f"{FEATURE}/spec.md", "--file", "elsewhere.md"),
-    *("--recovery", WORK["recovery"], "--stage", "S2.P2", "--phase", WORK["phase"]),
-    *("--status", "WAITING"),
+    "--step",
+    WORK["step"],
+    "--done",
+    "Read the guide",
+    "--next",
+    "Write checklist.md",
+    "--next",
+    "Transition to S2.P3",
+    "--file",
+    f"{FEATURE}/spec.md",
+    "--file",
+    "elsewhere.md",
+    "--recovery",
+    WORK["recovery"],
+    "--stage",
+    "S2.P2",
+    "--phase",
+    WORK["phase"],
+    *split_words("--status WAITING"),
 ]
 CASES = {
     "start": Case(
         {
             "command line": lambda faces: faces.cli("start", A, "--feature", FEATURE),
+            "MCP": lambda faces: faces.agent_tool("start", text=FEATURE),
             "library": lambda faces: faces.library(enter, feature=FEATURE),
         }
     ),
@@ -197,10 +217,27 @@ CASES = {
         ),
         started,
     ),
-    "unblock one": Case(
-        of_a_life(["unblock", A, "No data"], lambda me: me.unblock("No data")), blocked
+    "block by a tool": Case(
+        {
+            **of_a_life(["block", A, "No data"], lambda me: me.block("No data")),
+            "MCP": lambda faces: faces.agent_tool("block", text="No data"),
+        },
+        started,
     ),
-    "unblock all": Case(of_a_life(["unblock", A], lambda me: me.unblock()), blocked),
+    "unblock one": Case(
+        {
+            **of_a_life(["unblock", A, "No data"], lambda me: me.unblock("No data")),
+            "MCP": lambda faces: faces.agent_tool("unblock", text="No data"),
+        },
+        blocked,
+    ),
+    "unblock all": Case(
+        {
+            **of_a_life(["unblock", A], lambda me: me.unblock()),
+            "MCP": lambda faces: faces.agent_tool("unblock"),
+        },
+        blocked,
+    ),
     "unblock what does not block": Case(
         of_a_life(["unblock", A, "Rain"], lambda me: me.unblock("Rain")), blocked
     ),
@@ -213,10 +250,13 @@ CASES = {
     "sync": Case(of_a_life(["sync", A, "S2-S3"], lambda me: me.sync("S2-S3")), started),
     "complete": Case(of_a_life(["complete", A], lambda me: me.complete()), started),
     "send": Case(
-        of_a_life(
-            ["send", PRIMARY, "--from", A, "--subject", "Done", "--details", "Two\nlines"],
-            lambda me: me.send(PRIMARY, "Done", details="Two\nlines"),
-        ),
+        {
+            **of_a_life(
+                ["send", PRIMARY, "--from", A, "--subject", "Done", "--details", "Two\nlines"],
+                lambda me: me.send(PRIMARY, "Done", details="Two\nlines"),
+            ),
+            "MCP": lambda faces: faces.agent_tool("send", to=PRIMARY, text="Done\nTwo\nlines"),
+        },
         started,
     ),
     "send without a subject": Case(

@@ -86,6 +86,20 @@ def test_a_fresh_package_speaks_of_no_checkpoint_to_go_on_from() -> None:
     assert again == PACKAGE
 
 
+def test_an_agent_that_was_further_goes_on_at_its_stage() -> None:
+    text = handoff.package(
+        epic_name="e",
+        epic_path="/p",
+        feature="f",
+        agent="Secondary-A",
+        stage="S2.P2",
+        phase="Specification - In Progress",
+    )
+    assert "\nStarting Stage: S2.P2 (Specification Phase)\n" in text
+    assert "\nResume S2.P2 now.\n" in text
+    assert "S2.P1" not in text
+
+
 @pytest.mark.clause("FLEET-68")
 @pytest.mark.parametrize(
     ("phase", "name"),

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.fleet.rules.liveness import (
+from holdfast.fleet.rules.verdict import (
     age_minutes,
-    instant_of,
     is_due,
     is_minimal_work,
     line,
     liveness,
     too_old_lines,
 )
-from holdfast.kernel.clock import HOUR, MINUTE, parse
+from holdfast.kernel.clock import HOUR, MINUTE, instant_of, parse
 
 LAST = parse("2026-01-15T14:30:00Z")
 

@@ -253,17 +253,6 @@ def test_the_list_on_a_screen(scene: Scene, holdfast: Holdfast) -> None:
     assert "No data" in answer.out
 
 
-def test_watch_piped_and_as_json(scene: Scene, holdfast: Holdfast) -> None:
-    scene.start(A)
-    piped = holdfast("agent", "watch", "--rounds", "2", "--every", "0.1")
-    assert piped.code == 0
-    assert piped.out.count("Fleet  repository") == 2
-    lines = holdfast("agent", "watch", "--rounds", "2", "--every", "0.1", "--json").out.splitlines()
-    assert len(lines) == 3
-    assert json.loads(lines[0])["agents"][0]["agent_id"] == A
-    assert json.loads(lines[2])["data"]["looks"] == 2
-
-
 @pytest.mark.clause("FLEET-94")
 def test_what_the_stale_agent_protocol_adds_is_documented() -> None:
     text = (Path(__file__).parents[2] / "docs" / "how-to" / "fleet.md").read_text()

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 def crashed(scene: Scene) -> Scene:
     """An agent that worked for 45 minutes and fell silent 45 minutes ago."""
     scene.start()
+    (scene.root / "README.md").write_text("changed\n", "utf-8")
     scene.later(15).update(
         set={
             "stage": "S2.P2",

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from holdfast.fleet import scan as scanning
-from holdfast.fleet.rules.liveness import age_minutes, liveness
 from holdfast.fleet.rules.model import stem_of
+from holdfast.fleet.rules.verdict import age_minutes, liveness
 from holdfast.fleet.scan import CheckpointFile, scan
 from holdfast.kernel.clock import HOUR
 from holdfast.kernel.views.edits import is_quiet
@@ -139,7 +139,7 @@ def test_what_others_write_is_read_as_it_is(tmp_path: Path) -> None:
         ("Secondary-FEATURE-09", 30, "ACTIVE"),
     ]
     first = scan(str(tmp_path))[0]
-    said = first.parse()
+    said = first.said
     assert {name: said[name] for name in strange} == strange
     assert (first.status, said["feature"], said["stage"]) == (
         "PAUSED",
@@ -232,25 +232,6 @@ def test_a_look_takes_nothing_out_of_a_pipe(tmp_path: Path) -> None:
         os.close(both)
 
 
-def test_a_file_that_changes_while_it_is_read_is_read_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = put(tmp_path, "secondary_a.json", saved(phase="old"))
-    read, reads = os.pread, []
-
-    def then_written(descriptor: int, size: int, offset: int) -> bytes:
-        content = read(descriptor, size, offset)
-        reads.append(content)
-        # In place, and of another size: the times alone may be of the same step of the clock.
-        path.write_text(text_of(saved(phase="new" * len(reads))))
-        return content
-
-    monkeypatch.setattr(os, "pread", then_written)
-    seen = only(tmp_path)
-    assert len(reads) == 2
-    assert seen.parse()["phase"] == "newnew"
-
-
 def test_a_folder_that_is_a_link_is_looked_into(tmp_path: Path) -> None:
     """Worktrees may share one; writing through a link is another matter."""
     put(tmp_path / "shared", "secondary_a.json", saved())
@@ -282,7 +263,7 @@ def test_a_file_that_a_shell_has_just_emptied_is_waited_for(
     seen = only(tmp_path)
     writing.close()
     assert seen.problem == ""
-    assert seen.parse()["phase"] == "new"
+    assert seen.said["phase"] == "new"
 
 
 def test_a_write_that_ends_between_our_look_and_our_question(
@@ -364,7 +345,7 @@ def test_many_writers_and_never_a_torn_read_nor_a_false_alarm(tmp_path: Path, co
             assert [each.problem for each in seen if each.problem] == []
             assert [each.agent for each in seen] == agents
             for each in seen:
-                said: dict[str, Any] = each.parse()
+                said: dict[str, Any] = each.said
                 assert said["phase"] == said["current_step"], "two halves of different texts"
                 changes[each.agent].add(said["phase"])
     finally:
@@ -383,20 +364,3 @@ def test_many_agents_of_whom_one_is_broken(tmp_path: Path) -> None:
     found = ages(tmp_path)
     assert [age for _, age, _ in found] == [None if n == 7 else n for n in range(300)]
     assert found[7] == ("Secondary-007", None, "CORRUPTED")
-
-
-def test_a_file_is_parsed_again_once_it_has_changed(tmp_path: Path) -> None:
-    """Also when an editor keeps its size and its time of modification."""
-    path = put(tmp_path, "secondary_a.json", saved("Secondary-A", ago=1))
-    os.utime(path, ns=(0, 0))
-    deadline = time.monotonic() + 5
-    while only(tmp_path) is not only(tmp_path) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    remembered = only(tmp_path)
-    assert only(tmp_path) is remembered
-    changed = path.read_text().replace("Secondary-A", "Secondary-Z")
-    path.write_text(changed)
-    os.utime(path, ns=(0, 0))
-    assert only(tmp_path).agent == "Secondary-Z"
-    path.unlink()
-    assert scan(str(tmp_path)) == []

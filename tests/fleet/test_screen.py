@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.cli.terminal import unstyle, wide
-from holdfast.cli.verbs.agent_roster import screen
+from holdfast.fleet.cli_roster import screen
 from tests.cli.conftest import Holdfast
 from tests.fleet.world import FEATURE, PRIMARY, A, Scene
 

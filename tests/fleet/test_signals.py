@@ -16,8 +16,7 @@ import pytest
 from holdfast.fleet import signals
 from holdfast.fleet.epic import Sight
 from holdfast.fleet.rules import agent as rules
-from holdfast.fleet.rules.liveness import instant_of
-from holdfast.kernel.clock import HOUR, MINUTE
+from holdfast.kernel.clock import HOUR, MINUTE, instant_of
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.workspace import discover
 from holdfast.processes import agent_process

@@ -351,11 +351,6 @@ def test_an_epic_is_from_the_folder_that_is_named(
     assert (other.root / "epics" / "agent_checkpoints" / "secondary_a.json").is_file()
 
 
-def test_watch_takes_no_nonsense(scene: Scene, holdfast: Holdfast) -> None:
-    for words in (["--rounds", "0"], ["--every", "-1"], ["--every", "nan"]):
-        assert holdfast("agent", "watch", "--rounds", "1", *words).code == 2
-
-
 def test_a_setting_that_is_true_or_false(
     scene: Scene, holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch
 ) -> None:

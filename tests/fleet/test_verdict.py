@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as draw
 
-from holdfast.fleet.rules.liveness import liveness
-from holdfast.fleet.rules.verdict import may_replace, verdict
+from holdfast.fleet.rules.verdict import liveness, may_replace, verdict
 from holdfast.kernel.clock import HOUR, MINUTE, stamp
 from tests.fleet.examples import NOW
 

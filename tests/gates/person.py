@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from holdfast.gates import person as people
 from holdfast.kernel.rules import Person
+from holdfast.people import person as people
 from tests import warm
 
 PATIENCE = 30.0  # seconds for what must happen; a loaded machine is slow, not wrong

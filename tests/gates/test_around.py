@@ -47,7 +47,7 @@ def test_gates_alone_are_worth_a_pack(repository: Path, holdfast: Holdfast) -> N
     holdfast(*LOOK, "--name", "dash")
     pack = holdfast("resume", "--json").data["pack"]
     assert pack.startswith(
-        "Holdfast: UNKNOWN. No session was captured here; what else is on record follows."
+        "Holdfast: No session was captured here; what else is on record follows."
     )
 
 

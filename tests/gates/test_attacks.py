@@ -19,12 +19,11 @@ import holdfast as library
 from holdfast.budgets import alerts
 from holdfast.budgets.check import Budget
 from holdfast.budgets.rules import budget as budget_rules
-from holdfast.budgets.stop import SETTLED, put_back
+from holdfast.budgets.stop import SETTLED
 from holdfast.gates import lookup
 from holdfast.gates.answer import AnswerRequest, answer
 from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import gate as rules
-from holdfast.gates.rules import people as refusal
 from holdfast.journal.interface import Append
 from holdfast.journal.sqlite_rows import reseal_snapshot
 from holdfast.kernel import canonical_json, clock, latch
@@ -32,10 +31,12 @@ from holdfast.kernel.errors import FenceLost, NotAllowed
 from holdfast.kernel.state import ATTEST_EVERY, load, load_folded
 from holdfast.kernel.workspace import Workspace, discover
 from holdfast.maintenance import purge
+from holdfast.people.removed_stops import restore
+from holdfast.people.rules import people as refusal
+from holdfast.testing.journal.examples import draft
 from tests import warm
 from tests.cli.conftest import Holdfast
 from tests.gates.person import Terminal, at_page
-from tests.journal.conformance.examples import draft
 
 LOOK = ("gate", "verify", "--built", "Dashboard", "--how", "Cards show data", "--name", "dash")
 PERSON: Any = {"name": "ada", "channel": "terminal", "terminal": "/dev/pts/1", "at": ""}
@@ -209,11 +210,11 @@ def test_alerts_that_were_removed_are_put_back(holdfast: Holdfast, workspace: Wo
     assert holdfast("guard", "check", "--cost", "26", "--session", "s1").code == 8
     shutil.rmtree(Path(workspace.home) / alerts.FOLDER)
     later = clock.now() + 2 * SETTLED
-    assert put_back(workspace, now=later) == ["the alert of cost"]
+    assert restore(workspace, now=later) == ["the alert of cost"]
     assert "cost" in alerts.read(workspace, "s1")
     assert attempts(workspace) == ["lift the alert of cost"]
     assert "tried to lift the alert of cost" in holdfast("status").out
-    assert put_back(workspace, now=later) == []
+    assert restore(workspace, now=later) == []
 
 
 def test_a_budgets_stop_whose_latch_was_removed_holds(
@@ -358,7 +359,8 @@ def forge_snapshot(workspace: Workspace, stream: str, state: Any) -> None:
     forge(
         workspace,
         "UPDATE snapshots SET state = ? WHERE stream = (SELECT number FROM streams WHERE name = ?)",
-        *(canonical_json.dumps(state), stream),
+        canonical_json.dumps(state),
+        stream,
     )
     connection = apsw.Connection(workspace.journal_path)
     numbers = connection.execute("SELECT number FROM streams WHERE name = ?", (stream,)).fetchall()
@@ -440,7 +442,7 @@ LIBRARY = """
 import os, sys, holdfast
 from holdfast.gates.answer import AnswerRequest, answer
 from holdfast.gates.lookup import GateContext
-from holdfast.gates import person as people
+from holdfast.people import person as people
 from holdfast.kernel import clock
 from holdfast.kernel.rules import Person
 from holdfast.kernel.workspace import discover

@@ -11,9 +11,10 @@ import holdfast
 from holdfast.estop.stop import stop
 from holdfast.gates.answer import AnswerRequest, answer
 from holdfast.gates.lookup import GateContext
-from holdfast.gates.person import by_elicitation
 from holdfast.kernel import clock
+from holdfast.kernel.text import split_words
 from holdfast.kernel.workspace import discover
+from holdfast.people.person import by_elicitation
 from tests import faces as shared
 from tests.faces import Faces, Operation, trace
 from tests.gates.person import at_page
@@ -71,9 +72,16 @@ OPERATIONS = [
         "decide, with a default after two hours",
         lambda: None,
         (
-            *("gate", "decide", "Select a store", "--context", "Two agents write at once."),
-            *("--option", *OPTIONS[0].values(), "--option", *OPTIONS[1].values()),
-            *("--expires", "2h", "--default", "lite", "--name", "store"),
+            "gate",
+            "decide",
+            "Select a store",
+            "--context",
+            "Two agents write at once.",
+            "--option",
+            *OPTIONS[0].values(),
+            "--option",
+            *OPTIONS[1].values(),
+            *split_words("--expires 2h --default lite --name store"),
         ),
         "gate_open",
         {
@@ -98,8 +106,20 @@ OPERATIONS = [
         "act, for the end of a phase",
         lambda: None,
         (
-            *("gate", "act", "Verify the mail", "--cause", MAIL["cause"], "--why", MAIL["why"]),
-            *("--step", "Click the link", "--batch", "--phase", "3", "--name", "mail"),
+            "gate",
+            "act",
+            "Verify the mail",
+            "--cause",
+            MAIL["cause"],
+            "--why",
+            MAIL["why"],
+            "--step",
+            "Click the link",
+            "--batch",
+            "--phase",
+            "3",
+            "--name",
+            "mail",
             *(word for name in NO_TO_ALL for word in (f"--{name}", "no")),
         ),
         "gate_open",
@@ -127,7 +147,8 @@ OPERATIONS = [
         "a question for a machine is refused",
         lambda: None,
         ("gate", "verify", "--built", "Run npm install", "--how", "Run npm test"),
-        *("gate_open", {"kind": "verify", "title": "Run npm install", "items": ["Run npm test"]}),
+        "gate_open",
+        {"kind": "verify", "title": "Run npm install", "items": ["Run npm test"]},
         lambda workspace: workspace.gates.verify(built="Run npm install", how=["Run npm test"]),
         fails=True,
     ),
@@ -135,7 +156,8 @@ OPERATIONS = [
         "list closes a gate whose time is over",
         decision_for_30_seconds,
         ("gate", "list"),
-        *("gate_status", {}),
+        "gate_status",
+        {},
         lambda workspace: workspace.gates.waiting(),
     ),
     Operation(

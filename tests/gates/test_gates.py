@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,6 +21,7 @@ from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import content as words
 from holdfast.gates.rules import gate as rules
 from holdfast.gates.rules.content import decline, understand
+from holdfast.journal.sqlite import SqliteJournal
 from holdfast.kernel import clock, latch
 from holdfast.kernel.errors import (
     Conflict,
@@ -80,13 +82,25 @@ def test_everything_else_is_what_is_wrong(text: str) -> None:
     assert (read["verdict"], read["answer"], read["text"]) == ("no", "issues", text)
 
 
+def test_an_answer_loads_its_gate_once(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    id, loads, load = ask(VERIFY), [], SqliteJournal.load
+
+    def count(journal: SqliteJournal, stream: str, **known: Any) -> Any:
+        loads.append(stream)
+        return load(journal, stream, **known)
+
+    monkeypatch.setattr(SqliteJournal, "load", count)
+    assert answer(id, "approved")["answer"] is not None
+    assert loads.count(rules.stream_of(id)) == 1
+
+
 @pytest.mark.clause("PILOT-16", "PILOT-10", "AMB-PILOT-20")
 def test_every_option_is_a_valid_answer_and_nothing_else_is() -> None:
     for option in BOTH:
         for text in (option["id"], f" {option['id'].upper()} "):
             assert understand(DECISION, text)["answer"] == option["id"]
     for text in ("mongo", "PostgreSQL", "p", "pg, lite"):
-        with pytest.raises(Usage, match="none of the options") as refused:
+        with pytest.raises(Usage, match="not one of the options") as refused:
             understand(DECISION, text)
         assert refused.value.hint == "Select: pg or lite"
 
@@ -231,7 +245,7 @@ import sys
 from holdfast.gates import ask
 from holdfast.gates.answer import AnswerRequest, answer
 from holdfast.gates.lookup import GateContext
-from holdfast.gates.person import at_page, open_page
+from holdfast.people.person import at_page, open_page
 from holdfast.gates.rules import content
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict
@@ -386,7 +400,7 @@ def test_an_expiry_and_its_default_belong_together(repository: Path) -> None:
     for terms in ({"expires_at": hour}, {"default": "lite"}):
         with pytest.raises(Usage, match="belong together"):
             ask(DECISION, NOW, **terms)
-    with pytest.raises(Usage, match="none of the options"):
+    with pytest.raises(Usage, match="not one of the options"):
         ask(DECISION, expires_at=hour, default="mongo")
     with pytest.raises(Usage, match="expire at once"):
         ask(DECISION, expires_at=clock.stamp(NOW), default="lite")

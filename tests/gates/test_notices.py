@@ -17,6 +17,7 @@ from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import content as words
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
+from holdfast.people.notices import NotifyError, send
 from tests.cli.conftest import Holdfast
 from tests.gates.test_gates import answer
 
@@ -168,6 +169,6 @@ def test_a_missing_extra_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> 
     import sys
 
     monkeypatch.setitem(sys.modules, "apprise", None)
-    with pytest.raises(notices.NotifyError) as missing:
-        notices.send("json://a", "b", "c")
+    with pytest.raises(NotifyError) as missing:
+        send("json://a", "b", "c")
     assert "[notify]'" in missing.value.hint

@@ -13,21 +13,24 @@ import pytest
 
 import holdfast as library
 from holdfast.gates import lookup
-from holdfast.gates import person as people
 from holdfast.gates.rules import gate as rules
-from holdfast.gates.rules import people as refusal
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.errors import NotAllowed
 from holdfast.kernel.state import load
+from holdfast.kernel.streams import open_writer
+from holdfast.kernel.text import split_words
 from holdfast.kernel.workspace import discover
-from holdfast.streams import open_writer
+from holdfast.people import person as people
+from holdfast.people.rules import people as refusal
 from tests.gates.person import PATIENCE, QUESTION, Terminal, answers
 
-CLIENTS = [
-    *("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_PROJECT_DIR"),
-    *("CODEX_THREAD_ID", "CODEX_SANDBOX", "GEMINI_CLI", "GEMINI_SESSION_ID", "OPENCODE"),
-    *("HOLDFAST_AGENT_PID", "HOLDFAST_FENCE"),
-]
+CLIENTS = list(
+    split_words(
+        "CLAUDECODE CLAUDE_CODE_SESSION_ID CLAUDE_CODE_ENTRYPOINT CLAUDE_PROJECT_DIR "
+        "CODEX_THREAD_ID CODEX_SANDBOX GEMINI_CLI GEMINI_SESSION_ID OPENCODE "
+        "HOLDFAST_AGENT_PID HOLDFAST_FENCE"
+    )
+)
 
 
 @pytest.fixture
@@ -72,7 +75,10 @@ def test_the_name_is_the_accounts_whatever_the_environment_says(asked: str) -> N
     import pwd
 
     terminal = Terminal(
-        *("gate", "answer", asked, "approved"),
+        "gate",
+        "answer",
+        asked,
+        "approved",
         environment={"HOLDFAST_ACTOR": "the boss", "USER": "the boss"},
     )
     terminal.type_back()

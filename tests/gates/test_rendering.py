@@ -95,7 +95,11 @@ def test_titles_and_items_are_the_texts_verbatim_and_the_address_is_the_first() 
 def test_a_line_without_a_number_goes_on_with_the_point_above_it() -> None:
     text = "1. The list\n   has ten rows\n2) The total\n- A dash\n* A star\n2026. A year is a number, too"
     assert words.items_of(text) == [
-        *("The list has ten rows", "The total", "A dash", "A star", "A year is a number, too")
+        "The list has ten rows",
+        "The total",
+        "A dash",
+        "A star",
+        "A year is a number, too",
     ]
     assert words.items_of("Look at it.\nClick it.") == ["Look at it.", "Click it."]
     assert words.items_of("3.5 GB are free") == ["3.5 GB are free"]

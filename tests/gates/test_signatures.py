@@ -19,8 +19,8 @@ from holdfast.gates.rules import gate as rules
 from holdfast.kernel import clock, latch
 from holdfast.kernel.commit import Order, commit
 from holdfast.kernel.rules import Person
+from holdfast.kernel.streams import open_writer
 from holdfast.kernel.workspace import Workspace, discover
-from holdfast.streams import open_writer
 from tests.cli.conftest import Holdfast
 from tests.gates.person import QUESTION, Seen, Terminal
 from tests.trusting import trust_settings
@@ -139,7 +139,7 @@ def test_a_key_that_is_no_signers_answers_nothing(keys: Keys, holdfast: Holdfast
     assert holdfast(*LOOK, "--name", "dash").code == 0
     seen = person("gate", "answer", "dash", "approved")
     assert seen.code == 4
-    assert "none of the signers" in seen.screen
+    assert "not one of the signers" in seen.screen
     assert is_open("dash")
 
 

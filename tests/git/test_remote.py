@@ -70,8 +70,8 @@ def test_a_snapshot_goes_to_another_machine_and_nothing_else_does(
     with untouched(other):
         came = remotes.fetch(str(other), THERE, "origin")
     assert [one["status"] for one in came["snapshots"]] == ["fetched"]
-    assert snapshot.listing(str(other)) == [], "its own row is its own"
-    (found,) = snapshot.listing(str(other), everywhere=True)
+    assert snapshot.list_snapshots(str(other)) == [], "its own row is its own"
+    (found,) = snapshot.list_snapshots(str(other), everywhere=True)
     assert (found["id"], found["tree"]) == (made["id"], made["tree"])
     restore.restore(str(other), made["id"])
     assert (other / "draft.txt").read_text() == "not committed\n"
@@ -123,7 +123,7 @@ def test_a_dry_run_sends_and_gets_nothing(
     remotes.push(str(repository), [made], HERE, "origin")
     came = remotes.fetch(str(other), THERE, "origin", dry_run=True)
     assert [one["status"] for one in came["snapshots"]] == ["would fetch"]
-    assert snapshot.listing(str(other), everywhere=True) == []
+    assert snapshot.list_snapshots(str(other), everywhere=True) == []
 
 
 def test_no_snapshot_takes_the_place_of_another(
@@ -183,7 +183,7 @@ def test_the_remote_keeps_what_this_clone_keeps(
     remotes.push(str(other), [taken(other)], THERE, "origin")
     assert len(snapshot.prune(str(repository), 1)) == 2
     before = refs(hub)
-    newest = snapshot.listing(str(repository))
+    newest = snapshot.list_snapshots(str(repository))
     tried = remotes.push(str(repository), newest, HERE, "origin", dry_run=True)
     statuses = ["there", "would remove", "would remove"]
     assert [one["status"] for one in tried["snapshots"]] == statuses
@@ -243,7 +243,7 @@ def test_names_and_commits_that_are_none_of_ours_are_passed_over(
         "-u": "refused",
     }
     assert refs(other) == before
-    assert snapshot.listing(str(other), everywhere=True) == []
+    assert snapshot.list_snapshots(str(other), everywhere=True) == []
 
 
 def test_which_remote(repository: Path, tmp_path: Path, git: Git) -> None:

@@ -12,7 +12,7 @@ import pytest
 from holdfast.git import restore as restoring
 from holdfast.git.restore import restore
 from holdfast.git.shadow_index import Shadow
-from holdfast.git.snapshot import create, find, listing
+from holdfast.git.snapshot import create, find, list_snapshots
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage
 from holdfast.kernel.tree_file import TreeFile
 from tests.conftest import Git
@@ -94,7 +94,7 @@ def test_a_dry_run_only_tells(rich: Path, untouched: Untouched) -> None:
     with untouched(rich):
         told = restore(str(rich), snapshot["id"], dry_run=True)
     assert (told["dry_run"], told["before"]) == (True, "")
-    assert len(listing(str(rich))) == 1
+    assert len(list_snapshots(str(rich))) == 1
     done = restore(str(rich), snapshot["id"])
     assert done == {**told, "dry_run": False, "before": done["before"]}
 

@@ -11,13 +11,14 @@ import pytest
 from holdfast.git.commit import commit_files
 from holdfast.git.restore import restore
 from holdfast.git.run import repository_filters
-from holdfast.git.snapshot import create, listing, show
+from holdfast.git.snapshot import create, list_snapshots, show
 from holdfast.git.status import digest_of, files_between, read_status
+from holdfast.kernel.text import split_words
 from tests.conftest import Git
 
-HOOKS = (
-    *("pre-commit", "post-commit", "post-checkout", "post-index-change", "reference-transaction"),
-    *("post-rewrite", "commit-msg", "prepare-commit-msg", "pre-auto-gc"),
+HOOKS = split_words(
+    "pre-commit post-commit post-checkout post-index-change reference-transaction "
+    "post-rewrite commit-msg prepare-commit-msg pre-auto-gc"
 )
 
 
@@ -67,7 +68,7 @@ def use_all(root: str) -> None:
     changes = read_status(root)
     digest_of(root, changes)
     snapshot = create(root)
-    listing(root)
+    list_snapshots(root)
     show(root, snapshot["id"])
     (Path(root) / "README.md").write_text("another text")
     restore(root, snapshot["id"])

@@ -11,7 +11,7 @@ import pytest
 
 from holdfast.git import run
 from holdfast.git.repository import GitError
-from holdfast.git.snapshot import create, find, listing, show
+from holdfast.git.snapshot import create, find, list_snapshots, show
 from holdfast.kernel.errors import NotFound, Usage
 from tests.conftest import Git
 from tests.git.conftest import Untouched, answer, merge, text_of, tree_of
@@ -42,7 +42,7 @@ def test_tracked_untracked_and_staged_but_not_ignored(
     assert (snapshot["branch"], snapshot["worktree"]) == ("main", "main")
     assert snapshot["parent"] == git("rev-parse", "HEAD").strip()
     assert not snapshot["duplicate"]
-    assert listing(str(repository)) == [snapshot]
+    assert list_snapshots(str(repository)) == [snapshot]
     ref = f"refs/holdfast/snapshots/main/{snapshot['id']}"
     assert git("rev-parse", ref).strip() == snapshot["commit"]
     assert git("rev-parse", f"{ref}^").strip() == snapshot["parent"]
@@ -64,7 +64,7 @@ def test_changes_from_snapshot_to_snapshot(repository: Path, untouched: Untouche
     assert paths(repository, first["commit"]) == {"README.md", "one"}
     assert paths(repository, second["commit"]) == {"two"}
     assert (second["number"], second["changed"]) == (2, 3)
-    assert [one["id"] for one in listing(str(repository))] == [second["id"], first["id"]]
+    assert [one["id"] for one in list_snapshots(str(repository))] == [second["id"], first["id"]]
 
 
 def test_an_unchanged_tree_is_the_same_snapshot(repository: Path, git: Git) -> None:
@@ -72,13 +72,13 @@ def test_an_unchanged_tree_is_the_same_snapshot(repository: Path, git: Git) -> N
     os.utime(repository / "README.md", (1, 1))
     again = create(str(repository))
     assert again == {**first, "duplicate": True}
-    assert len(listing(str(repository))) == 1
+    assert len(list_snapshots(str(repository))) == 1
 
     # Removed by hand: what we remember of it does not count.
     git("update-ref", "-d", f"refs/holdfast/snapshots/main/{first['id']}")
     third = create(str(repository))
     assert not third["duplicate"]
-    assert listing(str(repository)) == [third]
+    assert list_snapshots(str(repository)) == [third]
 
 
 def test_few_processes(repository: Path, heard: list[list[str]]) -> None:
@@ -86,9 +86,8 @@ def test_few_processes(repository: Path, heard: list[list[str]]) -> None:
     (repository / "README.md").write_text("changed")
     heard.clear()
     create(str(repository))
-    # Three of them wait for their input while one looks at the work tree.
     verbs = [run.verb(command[1:]) for command in heard]
-    assert verbs == ["update-index", "ls-files", "hash-object", "update-ref", "write-tree"]
+    assert verbs == ["ls-files", "update-index", "write-tree", "hash-object", "update-ref"]
 
 
 def test_every_kind_of_name(repository: Path, untouched: Untouched) -> None:
@@ -166,8 +165,11 @@ def test_a_linked_worktree_has_its_own_row(
     assert there["worktree"] == "linked-other-tree" or there["worktree"].startswith("linked-")
     assert there["branch"] == "side"
     assert paths(other, there["commit"]) == {"README.md", "there"}
-    assert listing(str(repository)) == [here]
-    assert {one["id"] for one in listing(str(other), everywhere=True)} == {here["id"], there["id"]}
+    assert list_snapshots(str(repository)) == [here]
+    assert {one["id"] for one in list_snapshots(str(other), everywhere=True)} == {
+        here["id"],
+        there["id"],
+    }
     assert find(str(repository), there["id"][:8]) == there
 
 
@@ -288,7 +290,7 @@ def test_a_filter_that_fails_costs_one_file(
     assert paths(repository, snapshot["commit"]) == {"README.md", ".gitattributes", "a", "c", "e"}
     assert [skipped["path"] for skipped in snapshot["skipped"]] == ["b.bin", "d.bin"]
     assert "filter" in snapshot["skipped"][0]["reason"]
-    assert listing(str(repository)) == [snapshot]
+    assert list_snapshots(str(repository)) == [snapshot]
 
 
 def test_large_files_are_left_out_and_named(repository: Path, git: Git) -> None:
@@ -304,7 +306,7 @@ def test_large_files_are_left_out_and_named(repository: Path, git: Git) -> None:
     assert paths(repository, snapshot["commit"]) == {"README.md", "fits"}
     assert [one["path"] for one in snapshot["skipped"]] == ["new\nlarge", "tracked"]
     assert "100 bytes" in snapshot["skipped"][0]["reason"]
-    assert listing(str(repository)) == [snapshot]
+    assert list_snapshots(str(repository)) == [snapshot]
     assert create(str(repository), limit=100)["duplicate"]
     (repository / "another").write_text("x" * 101)
     # The same tree, but it does not hold the same.
@@ -489,7 +491,7 @@ class TestFind:
             create(str(repository), id="../heads/main")
 
     def test_no_snapshot_yet(self, repository: Path) -> None:
-        assert listing(str(repository)) == []
+        assert list_snapshots(str(repository)) == []
 
     def test_no_repository(self, tmp_path: Path) -> None:
         with pytest.raises(GitError):

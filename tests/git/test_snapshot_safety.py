@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.git.snapshot import create, listing
+from holdfast.git.snapshot import create, list_snapshots
 from tests import warm
 from tests.conftest import Git
 from tests.git.conftest import Untouched, answer, text_of, tree_of
@@ -36,7 +36,7 @@ def test_many_at_once_all_succeed(repository: Path, untouched: Untouched) -> Non
         processes = [started(repository) for _ in range(6)]
         ends = [process.communicate()[1] for process in processes]
     assert [process.returncode for process in processes] == [0] * 6, ends
-    (snapshot,) = listing(str(repository))
+    (snapshot,) = list_snapshots(str(repository))
     assert len(tree_of(repository, snapshot["commit"])) == 51
 
 
@@ -50,7 +50,7 @@ def test_in_two_worktrees_at_once(repository: Path, tmp_path: Path, git: Git) ->
     for process in processes:
         process.communicate()
     for root in (repository, other):
-        (snapshot,) = listing(str(root))
+        (snapshot,) = list_snapshots(str(root))
         assert text_of(root, snapshot["commit"], "new") == root.name.encode()
 
 

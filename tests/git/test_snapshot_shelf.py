@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from holdfast.git.snapshot import create, listing, prune, show
+from holdfast.git.snapshot import create, list_snapshots, prune, show
 from tests.conftest import Git
 from tests.git.conftest import Untouched, text_of
 
@@ -26,7 +26,7 @@ def test_show_against_its_parent_and_the_present(repository: Path, untouched: Un
         {"status": "D", "path": 'a "new"\nfile'},
         {"status": "A", "path": "later"},
     ]
-    assert len(listing(str(repository))) == 1
+    assert len(list_snapshots(str(repository))) == 1
 
 
 def test_prune_keeps_the_newest_of_each_worktree(
@@ -43,17 +43,17 @@ def test_prune_keeps_the_newest_of_each_worktree(
 
     with untouched(repository):
         assert set(prune(str(repository), 2)) == set(ids[:2])
-        assert [one["id"] for one in listing(str(repository))] == [ids[3], ids[2]]
+        assert [one["id"] for one in list_snapshots(str(repository))] == [ids[3], ids[2]]
         assert prune(str(repository), 0) == [ids[2]]
         assert prune(str(repository), 0) == []
-    assert [one["id"] for one in listing(str(other))] == [there]
+    assert [one["id"] for one in list_snapshots(str(other))] == [there]
 
 
 def test_after_prune_and_gc_the_next_one_works(repository: Path, git: Git) -> None:
     (repository / "folder").mkdir()
     (repository / "folder" / "file").write_text("never committed")
     create(str(repository))
-    for snapshot in listing(str(repository)):
+    for snapshot in list_snapshots(str(repository)):
         git("update-ref", "-d", f"refs/holdfast/snapshots/main/{snapshot['id']}")
     git("gc", "--quiet", "--prune=now")
     (repository / "other").write_text("x")

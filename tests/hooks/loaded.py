@@ -25,7 +25,7 @@ def loaded_by_entry(command: Sequence[str], payload: bytes) -> set[str]:
     python, isolated, no_site, entry, libraries, *words = command
     script = (
         "import os, sys; leave = os._exit; out = os.dup(1); os.dup2(2, 1)\n"
-        "os._exit = lambda code: (os.write(out, ' '.join(sys.modules).encode()), leave(code))\n"
+        "os._exit = lambda code: (os.write(out, (' '.join(sys.modules) + ' ').encode()), leave(code))\n"
         f"sys.argv = [{entry!r}, {libraries!r}, *{words!r}]\n"
         f"exec(compile(open({entry!r}).read(), {entry!r}, 'exec'), {{'__file__': {entry!r}}})\n"
     )

@@ -29,10 +29,10 @@ def test_the_capture_goes_to_the_inbox(repository: Path, holdfast: Holdfast, eve
     # The lock is held until the hook is over: had it waited for it, it would never come back.
     with WorkspaceLock(discover().home):
         assert ask("claude", event, reason="exit") == {}
-        assert len(inbox.waiting(str(repository))) == (2 if event == "SessionEnd" else 1)
+        assert len(inbox.list_waiting(str(repository))) == (2 if event == "SessionEnd" else 1)
     assert failures.read(discover()) == []
     assert holdfast("note", "Somebody writes again.").code == 0
-    assert inbox.waiting(str(repository)) == []
+    assert inbox.list_waiting(str(repository)) == []
     (one,) = holdfast("resume", "--list", "--json").data["sessions"]
     assert one["captures"] == 2
     assert bool(one["ended_at"]) == (event == "SessionEnd")

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from holdfast.gates import notices as gate_notices
 from holdfast.hooks import question_notices as notices
 from holdfast.kernel import clock
+from holdfast.kernel.text import split_words
 from holdfast.kernel.workspace import discover
+from holdfast.people import notices as people_notices
 from holdfast.processes import relaunch
 from holdfast.session import client_questions
 from holdfast.web import page_cache
@@ -44,39 +45,39 @@ def asked() -> list[str]:
         ("claude", "PermissionRequest", BASH, "May Bash run: make deploy?"),
         ("qwen", "PermissionRequest", BASH, "May Bash run: make deploy?"),
         (
-            *("claude", "PermissionRequest"),
+            *split_words("claude PermissionRequest"),
             {"tool_name": "AskUserQuestion", "tool_input": CHOICE},
             "Which database?",
         ),
         (
-            *("claude", "Notification"),
+            *split_words("claude Notification"),
             {"notification_type": "idle_prompt", "message": "Claude is waiting for your input"},
             "Claude is waiting for your input",
         ),
         ("codex", "PermissionRequest", BASH, "May Bash run: make deploy?"),
         (
-            *("copilot", "PermissionRequest"),
+            *split_words("copilot PermissionRequest"),
             {"toolName": "bash", "toolInput": {"command": "make deploy"}},
             "May bash run: make deploy?",
         ),
         (
-            *("gemini", "Notification"),
+            *split_words("gemini Notification"),
             {"notification_type": "ToolPermission", "message": "Tool Shell requires execution"},
             "Tool Shell requires execution",
         ),
         (
-            *("claude", "PreToolUse"),
+            *split_words("claude PreToolUse"),
             {"tool_name": "AskUserQuestion", "tool_input": CHOICE},
             "Which database?",
         ),
         (
-            *("copilot", "PreToolUse"),
+            *split_words("copilot PreToolUse"),
             {"toolName": "ask_user", "toolInput": {"question": "Which database?"}},
             "Which database?",
         ),
         ("claude", "Elicitation", {"message": "Approve the plan?"}, "Approve the plan?"),
         (
-            *("claude", "StopFailure"),
+            *split_words("claude StopFailure"),
             {"error": "server_error", "last_assistant_message": "API Error: 500"},
             "An error ended the turn: API Error: 500",
         ),
@@ -137,7 +138,7 @@ def test_a_person_elsewhere_is_told_once_and_only_while_it_waits(
     holdfast("note", "a journal")
     sent: list[tuple[str, str]] = []
     monkeypatch.setenv("HOLDFAST_NOTIFY_URLS", "json://127.0.0.1:9/x")
-    monkeypatch.setattr(gate_notices, "send", lambda url, title, text: sent.append((title, text)))
+    monkeypatch.setattr(people_notices, "send", lambda url, title, text: sent.append((title, text)))
     for _ in range(2):
         ask("claude", "PermissionRequest", **BASH)
     assert [words[-2:] for words in left] == [["tell-waiting", "s1"]], "once"

@@ -15,6 +15,7 @@ import pytest
 import holdfast
 from holdfast.hooks.run import command
 from holdfast.kernel import failures, latch
+from holdfast.kernel.text import split_words
 from holdfast.kernel.workspace import discover
 from tests.hooks.loaded import loaded_by_entry
 
@@ -31,14 +32,16 @@ ALLOWED = {
     "_sha256",
     "_sha2",
 }
-STARTUP = {
-    *("__future__", "__main__", "_abc", "_codecs", "_collections", "_collections_abc", "_io"),
-    *("_frozen_importlib", "_frozen_importlib_external", "_imp", "_operator", "_signal", "_stat"),
-    *("_struct", "_thread", "_warnings", "_weakref", "abc", "builtins", "codecs", "collections"),
-    *("collections.abc", "encodings", "encodings.aliases", "encodings.utf_8"),
-    *("genericpath", "io", "itertools", "keyword", "marshal", "operator", "os", "os.path", "posix"),
-    *("posixpath", "reprlib", "stat", "struct", "sys", "types", "zipimport", "_types", "_datetime"),
-}
+STARTUP = set(
+    split_words(
+        "__future__ __main__ _abc _codecs _collections _collections_abc _io "
+        "_frozen_importlib _frozen_importlib_external _imp _operator _signal _stat "
+        "_struct _thread _warnings _weakref abc builtins codecs collections "
+        "collections.abc encodings encodings.aliases encodings.utf_8 genericpath io "
+        "itertools keyword marshal operator os os.path posix posixpath reprlib stat "
+        "struct sys types zipimport _types _datetime"
+    )
+)
 PAYLOAD = {"text": "Halfway through the parser.", "by": "agent-7"}
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.budgets import alerts
-from holdfast.hooks.handlers import has_budget
+from holdfast.budgets.hooks import has_budget
 from holdfast.kernel import clock, latch
 from tests.budgets.world import Scene
 from tests.hooks import world

@@ -15,9 +15,10 @@ from holdfast.clients.claude import events as claude_hooks
 from holdfast.clients.claude import install as claude
 from holdfast.clients.codex import events as codex_hooks
 from holdfast.clients.codex import install as codex
+from holdfast.clients.condition import clients_with_ours
 from holdfast.clients.gemini import events as gemini_hooks
 from holdfast.clients.gemini import install as gemini
-from holdfast.clients.installation import install
+from holdfast.clients.installation import has_server, server
 from holdfast.clients.opencode import install as opencode
 from holdfast.clients.settings import files, text_edit
 from holdfast.clients.table import NAMES as CLIENTS
@@ -100,10 +101,12 @@ def test_claudes_hooks_are_those_that_the_entry_answers(
         lines = [ours["command"] for group in groups for ours in group["hooks"]]
         assert lines[0] == launcher.sourced_line("claude", event)
         assert all(
-            set(ours) == {"type", "command", "timeout"}
+            set(ours) - {"statusMessage"} == {"type", "command", "timeout"}
             for group in groups
             for ours in group["hooks"]
         ), "Claude Code up to 2.1.100 leaves out a list of arguments"
+    (compaction,) = hooks["PreCompact"][0]["hooks"]
+    assert compaction["statusMessage"], "else it shows the command to the person and the model"
     assert settings()["statusLine"]["command"] == launcher.sourced_line("statusline")
     server = json.loads(Path(".mcp.json").read_text())["mcpServers"]["holdfast"]
     assert server["args"] == ["-P", "-m", "holdfast", "mcp"]
@@ -216,8 +219,8 @@ def test_without_a_file_before_there_is_none_afterwards(
     assert "Removed, because holdfast made it" in said
     assert "Restored" not in said
     assert everything(repository) == before
-    assert "Nothing of ours" in holdfast("uninstall", "--client", client).out
-    assert "Nothing of ours is installed." in holdfast("uninstall").out
+    assert "Nothing of Holdfast" in holdfast("uninstall", "--client", client).out
+    assert "Nothing of Holdfast is installed." in holdfast("uninstall").out
 
 
 @pytest.mark.matrix
@@ -498,17 +501,22 @@ def test_doctor_says_that_git_sees_settings(repository: Path, holdfast: Holdfast
     assert "ok  Git does not see the settings that `holdfast init` made" in holdfast("doctor").out
 
 
-def test_a_server_that_can_be_registered_now_is_what_doctor_names(
-    repository: Path, holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_person_who_wants_no_mcp_server_gets_the_hooks_alone(
+    repository: Path, holdfast: Holdfast, client: str
 ) -> None:
-    """As after `pip install 'holdfast-agents[mcp]'` beside a copy without it."""
     workspace = discover()
-    install(workspace, ["claude"], [])
-    seen = holdfast("doctor").out
-    assert "Claude Code has Holdfast's hooks, but not its MCP server." in seen
-    assert "another holdfast" not in seen
-    holdfast("init", "--client", "claude")
-    assert "This holdfast is in the settings of claude" in holdfast("doctor").out
+    assert holdfast("init", "--client", client, "--no-mcp").code == 0
+    assert clients_with_ours(workspace, server()) == [client]
+    assert not has_server(workspace, client)
+    assert f"This holdfast is in the settings of {client}" in holdfast("doctor").out
+    holdfast("init", "--client", client)
+    assert has_server(workspace, client), "and takes it when they ask for it"
+    holdfast("init", "--client", client, "--no-mcp")
+    assert not has_server(workspace, client), "and loses it again"
+    again = holdfast("init", "--client", client, "--no-mcp")
+    assert "Everything is in place already." in again.out
+    assert f"This holdfast is in the settings of {client}" in holdfast("doctor").out
 
 
 def test_init_names_every_file_that_it_writes(repository: Path, holdfast: Holdfast) -> None:

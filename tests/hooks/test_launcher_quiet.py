@@ -76,11 +76,12 @@ def test_a_persons_command_reaches_python_and_is_denied(
 # A shell, and the version of bash that it is taken for: dash with one is a bash that knows no `read -N`.
 OLD, NEW = "3.2.57(1)-release", "5.2.15(1)-release"
 SHELLS = [("/bin/sh", ""), ("/bin/bash", ""), ("/bin/sh", OLD), ("/bin/sh", NEW)]
+SHELLS_WITH_LINES = [(*shell, PERSONS_LINES[n :: len(SHELLS)]) for n, shell in enumerate(SHELLS)]
 
 
-@pytest.mark.parametrize(("shell", "version"), SHELLS)
+@pytest.mark.parametrize(("shell", "version", "lines"), SHELLS_WITH_LINES)
 def test_a_long_payload_is_read_to_its_end_by_each_shell(
-    hooks: Hooks, shell: str, version: str
+    hooks: Hooks, shell: str, version: str, lines: list[str]
 ) -> None:
     if version:
         hooks.environment["BASH_VERSION"] = version
@@ -89,7 +90,7 @@ def test_a_long_payload_is_read_to_its_end_by_each_shell(
     told = {"tool_name": "Bash", "tool_input": {"command": text}}
     assert hooks("claude", "PreToolUse", shell=shell, **told) == {}
     assert hooks.starts() == []
-    for line in PERSONS_LINES:
+    for line in lines:
         told["tool_input"] = {"command": text + line}
         answer = hooks("claude", "PreToolUse", shell=shell, **told)
         assert "Only a person may run" in denied("claude", answer), line

@@ -36,6 +36,20 @@ def test_a_stop_with_nothing_to_answer_is_captured_behind_the_client(
     assert failures.read(discover()) == []
 
 
+@pytest.mark.parametrize("client", CLIENTS)
+def test_what_runs_behind_a_client_holds_none_of_its_pipes(
+    hooks: Hooks, client: str, tmp_path: Path
+) -> None:
+    """dash keeps the old one beside each redirection, and a client waits until all are closed."""
+    begin(hooks, client)
+    slow, ended = tmp_path / "slow", tmp_path / "ended"
+    slow.write_text(f"#!/bin/sh\nsleep 5\n: >{ended}\n")
+    slow.chmod(0o755)
+    hooks.name(python=str(slow))
+    assert hooks(client, STOP[client]) == {}
+    assert not ended.exists(), "the client waited"
+
+
 @pytest.mark.parametrize("client", ["claude", "codex", "gemini"])
 def test_a_client_can_write_all_of_a_large_payload_that_needs_no_answer(
     hooks: Hooks, holdfast: Holdfast, client: str
@@ -73,8 +87,9 @@ def test_a_client_that_may_compact_is_captured_every_ten_minutes(
 ) -> None:
     begin(hooks, "gemini")
     hooks("gemini", "PreCompress", trigger="auto")
-    wait_for(lambda: captured(holdfast))
+    # A command would take the event from the process that leaves the mark.
     wait_for((hooks.folder / "sessions" / "gemini.s1.captured").exists)
+    assert captured(holdfast)
     hooks.log.unlink()
     hooks("gemini", "PreCompress", trigger="auto")
     assert hooks.starts() == []
@@ -156,6 +171,7 @@ def test_an_agent_that_deletes_its_loop_is_not_free_of_python(hooks: Hooks) -> N
 def test_a_question_that_is_due_is_asked_by_python(hooks: Hooks) -> None:
     begin(hooks, "claude")
     session_files.keep(discover(), "s1", "ask", {"percent": 70, "asked": 1, "stated": ""})
+    (hooks.folder / "sessions" / "claude.s1").unlink()  # as the process does that found it due
     hooks("claude", "UserPromptSubmit", prompt="go on")
     assert "The context is 70 % full" in driven("claude", hooks("claude", "Stop")).replace(
         "the context", "The context"

@@ -16,7 +16,7 @@ from holdfast.hooks import claude_mod
 from holdfast.hooks.run import respond_to
 from holdfast.kernel import clock, latch
 from holdfast.kernel.workspace import discover
-from holdfast.session.spending import measured
+from holdfast.usage.spending import measure_session
 from tests.budgets.world import Scene, configure
 from tests.conftest import Git
 from tests.hooks.world import ask
@@ -193,7 +193,7 @@ def test_what_the_client_measures_is_what_budgets_and_the_page_read(
 ) -> None:
     holdfast("note", "There is a journal.")
     measure(42)
-    spent = measured(discover(), session="s1", now=clock.now())
+    spent = measure_session(discover(), session="s1", now=clock.now())
     assert (spent["cost"], spent["context_percent"]) == (1.25, 42.0)
 
 

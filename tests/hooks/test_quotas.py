@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from holdfast.gates import notices as gate_notices
+from holdfast.budgets.hooks import tell_quota
 from holdfast.hooks import claude_mod
-from holdfast.hooks import question_notices as notices
 from holdfast.hooks.after_turn import after_turn
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
 from holdfast.maintenance import status_line
-from holdfast.session import quotas, usage_limits
-from holdfast.session.usage_limits import local_time
+from holdfast.people import notices as people_notices
+from holdfast.usage import quotas, usage_limits
+from holdfast.usage.usage_limits import local_time
 from holdfast.web import page_cache
 from tests.budgets.world import configure
 from tests.hooks import world as hooks_world
@@ -35,7 +35,9 @@ world, stranger, visitor = web.world, web.stranger, web.visitor
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     monkeypatch.setenv("HOLDFAST_NOTIFY_URLS", "json://127.0.0.1:9/x")
-    monkeypatch.setattr(gate_notices, "send", lambda url, title, text: found.append((title, text)))
+    monkeypatch.setattr(
+        people_notices, "send", lambda url, title, text: found.append((title, text))
+    )
     return found
 
 
@@ -197,13 +199,15 @@ def test_a_budget_warns_before_the_limit_is_reached_once(
     measure(91)
     (words,) = left
     assert words[-2:] == ["tell-quota", "warning"]
-    assert notices.tell_quota(discover(), "warning")
+    assert tell_quota(["warning"], {}, discover(), clock.now())["told"]
     ((title, text),) = sent
     assert title == "Holdfast: the usage limit of Claude Code is near"
     assert text.startswith("Claude Code: 5-hour limit 91 % used, resets ")
     assert "This is your budget's warning." in text
     measure(92, session="s2", hours=3.01)
-    assert not notices.tell_quota(discover(), "warning"), "once, whichever session it was"
+    assert not tell_quota(["warning"], {}, discover(), clock.now())["told"], (
+        "once, whichever session it was"
+    )
     shown = holdfast("guard", "limits").out
     assert "Quota" in shown
     assert "90%" in shown

@@ -39,8 +39,8 @@ def shown(payload: bytes) -> str:
 
 
 def test_context_and_cost(repository: Path) -> None:
-    assert line(context_window={"used_percentage": 42.4}) == "context 42% · $0.01"
-    assert line(context_window={"used_percentage": None}) == "$0.01"
+    assert line(context_window={"used_percentage": 42.4}) == "context 42% · $0.0069"
+    assert line(context_window={"used_percentage": None}) == "$0.0069"
 
 
 @pytest.mark.parametrize("number", ["-5", "1e999", "NaN", "-1e999", "9" * 400, "true"])

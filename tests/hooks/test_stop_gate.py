@@ -55,8 +55,12 @@ def test_a_waiting_gate_runs_steps_one_and_three_and_lets_go(
 def test_a_gate_of_ours_lets_go_too(repository: Path, holdfast: Holdfast, client: str) -> None:
     loop()
     asked = holdfast(
-        *("gate", "verify", "--built", "Dashboard at http://localhost:3000"),
-        *("--how", "Open http://localhost:3000: cards show data"),
+        "gate",
+        "verify",
+        "--built",
+        "Dashboard at http://localhost:3000",
+        "--how",
+        "Open http://localhost:3000: cards show data",
     )
     assert asked.code in (0, 8), asked.err
     assert ask(client, STOP[client]) == {}

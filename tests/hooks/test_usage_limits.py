@@ -11,15 +11,15 @@ import pytest
 
 import holdfast as library
 from holdfast.clients.limits import find_limit
-from holdfast.gates import notices as gate_notices
 from holdfast.hooks import question_notices as notices
 from holdfast.hooks.after_turn import after_turn
 from holdfast.hooks.run import respond
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import discover
-from holdfast.maintenance import client_start
-from holdfast.session import session_files, usage_limits
+from holdfast.people import notices as people_notices
+from holdfast.session import client_start, session_files
+from holdfast.usage import usage_limits
 from holdfast.web import page_cache
 from holdfast.web.background import tell_of_resets
 from holdfast.web.workspaces import Site
@@ -209,7 +209,7 @@ def test_a_person_elsewhere_is_told_at_the_limit_and_at_its_reset(
 ) -> None:
     sent: list[tuple[str, str]] = []
     monkeypatch.setenv("HOLDFAST_NOTIFY_URLS", "json://127.0.0.1:9/x")
-    monkeypatch.setattr(gate_notices, "send", lambda url, title, text: sent.append((title, text)))
+    monkeypatch.setattr(people_notices, "send", lambda url, title, text: sent.append((title, text)))
     soon = {"says": HIT, "at": clock.now(), "resets_at": clock.now() + 300}
     usage_limits.keep(discover(), "claude", "s1", soon)  # type: ignore[arg-type]
     assert notices.tell_waiting(discover(), "s1", look_every=0.05)
@@ -225,7 +225,9 @@ def test_a_person_elsewhere_is_told_at_the_limit_and_at_its_reset(
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     monkeypatch.setenv("HOLDFAST_NOTIFY_URLS", "json://127.0.0.1:9/x")
-    monkeypatch.setattr(gate_notices, "send", lambda url, title, text: found.append((title, text)))
+    monkeypatch.setattr(
+        people_notices, "send", lambda url, title, text: found.append((title, text))
+    )
     return found
 
 
@@ -290,7 +292,7 @@ def test_a_notice_that_no_address_took_is_sent_again(
         if len(tried) == 1:
             raise HoldfastError("offline")
 
-    monkeypatch.setattr(gate_notices, "send", send)
+    monkeypatch.setattr(people_notices, "send", send)
     ended = {"says": HIT, "at": clock.now() - 2000, "resets_at": clock.now() - 1000}
     usage_limits.keep(discover(), "claude", "s1", ended)  # type: ignore[arg-type]
     for _ in range(3):
@@ -308,7 +310,7 @@ def test_no_person_is_told_of_a_reset_when_the_work_went_on(
         sent.append(title)
         ask("claude", "UserPromptSubmit", prompt="go on")
 
-    monkeypatch.setattr(gate_notices, "send", send)
+    monkeypatch.setattr(people_notices, "send", send)
     later = {"says": HIT, "at": clock.now(), "resets_at": clock.now() + clock.HOUR}
     usage_limits.keep(discover(), "claude", "s1", later)  # type: ignore[arg-type]
     assert notices.tell_waiting(discover(), "s1", look_every=0.01)
@@ -365,7 +367,7 @@ def test_a_program_waits_for_the_reset_when_a_person_let_it(claude: dict[str, st
     seen = terminal.leave()
     assert clock.now() >= until, "not before the reset"
     assert seen.code == 0, seen.screen
-    assert "then Claude Code goes on. Ctrl+C ends the wait." in seen.screen
+    assert "then Claude Code continues. Ctrl+C ends the wait." in seen.screen
     assert "s1 s1 claude True" in seen.screen
 
 
@@ -385,7 +387,7 @@ def test_ctrl_c_ends_the_wait(claude: dict[str, str], tmp_path: Path) -> None:
     keep(clock.HOUR)
     terminal = Terminal("resume", "--in", "claude", "--at-reset", environment=claude)
     terminal.type_back()
-    terminal.read_until(re.compile(rb"then Claude Code goes on"))
+    terminal.read_until(re.compile(rb"then Claude Code continues"))
     terminal.type(b"\x03")
     assert terminal.leave().code == 130
     assert not (tmp_path / "prompt").exists()

@@ -13,7 +13,7 @@ from holdfast.journal.chain import verify
 from holdfast.journal.sqlite import SqliteJournal
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import discover
-from tests.journal.conformance.examples import drafts, write
+from holdfast.testing.journal.examples import drafts, write
 from tests.session import world
 from tests.session.world import Holdfast
 

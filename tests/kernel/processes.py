@@ -17,8 +17,8 @@ from holdfast.journal.interface import Append
 from holdfast.journal.sqlite import SqliteJournal
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import StoreAway
+from holdfast.testing.journal.examples import NOON, draft
 from tests import warm
-from tests.journal.conformance.examples import NOON, draft
 
 PROJECT = Path(__file__).parents[2]
 
@@ -88,9 +88,9 @@ def append_to_both(path: str, count: str, actor: str) -> None:
 def execute(root: str, count: str, actor: str) -> None:
     """The whole write path, on a shared note and on one's own."""
     from holdfast.kernel.redact import Redactor
+    from holdfast.kernel.streams import rules_of
     from holdfast.kernel.workspace import discover
     from holdfast.kernel.writer import Writer
-    from holdfast.streams import rules_of
 
     writer = Writer(discover(root), rules_of, Redactor(environment={}))
     say("ready")

@@ -228,6 +228,8 @@ COMMANDS: dict[str, Form] = {
     "keytool": named("keytool -storepass {} -list", PASSWORD),
     "npm config": named("npm config set //r.example/:_authToken {}", UUID),
     "ldap": named("ldapsearch -D cn=ada -w {} -b dc=x", PASSWORD),
+    "htpasswd": named("htpasswd -b /etc/web.users ada {}", PASSWORD),
+    "htpasswd to the output": named("htpasswd -nbB ada '{}' > users", PASSWORD),
     "gpg": named("gpg --batch --passphrase {} -d f.gpg", PASSWORD),
 }
 
@@ -274,6 +276,13 @@ PLACES: dict[str, Form] = {
     "pem without end": named(BEGIN.format("OPENSSH ") + "\n{}", PEM),
     "putty": named("PuTTY-User-Key-File-3: ssh-rsa\nPrivate-Lines: 2\n{}", PEM[:120]),
     "pgp": named(BEGIN.format("PGP ").replace("KEY", "KEY BLOCK") + "\n\n{}\n", PEM),
+    "sql row": named("INSERT INTO users (name, password) VALUES ('ada', '{}');", PASSWORD),
+    "second sql row": named(
+        "insert into u (id, `password`, age) values\n(1, 'another-1', 3),\n(2, '{}', 4);", PASSWORD
+    ),
+    "csv": named("name,password,age\nada,{},42\n", PASSWORD),
+    "csv in quotes": named('"id";"db_password"\n"1";"other-22"\n"2";"{}"\n', PASSWORD),
+    "tsv": named("user\tpassword\nada\t{}\n", PASSWORD),
     "otp": named("otpauth://totp/x?secret={}&issuer=x", UPPER[:32]),
 }
 
@@ -293,6 +302,13 @@ HIDDEN: dict[str, Form] = {
         f"https://x.example/?next={quote(f'https://ada:{MIXED[:16]}@h.example/', safe='')}",
         (MIXED[:16],),
     ),
+    "base64 twice": Form(
+        encode(encode(f"DB_PASSWORD={PASSWORD}")), (encode(encode(f"DB_PASSWORD={PASSWORD}")),)
+    ),
+    "percent-encoded twice": Form(
+        f"https://x.example/?q={quote(quote('password=' + MIXED[:20], safe=''), safe='')}",
+        (MIXED[:20],),
+    ),
     "key over two lines": Form(
         f"use {GITHUB[:22]}\n{GITHUB[22:]} now", (GITHUB[4:22], GITHUB[22:])
     ),
@@ -309,6 +325,36 @@ HIDDEN: dict[str, Form] = {
     "escaped line before it": Form(f"done\\n{GITHUB}\\nnext", (GITHUB[4:],)),
 }
 
+# What a second and a third list, written without a look at the rules, showed to pass.
+LATER: dict[str, Form] = {
+    "discord bot": key(
+        "M" + "T" + MIXED[:22], f".{MIXED[3:9]}.{MIXED[5:43]}", "client.login('{}')"
+    ),
+    "airtable": key("pat" + MIXED[:14], f".{HEX[:64]}"),
+    "twilio key": key("S" + "K", HEX[:32]),
+    "mapbox": key("sk.ey" + "J1", f"{MIXED[:50]}.{MIXED[10:32]}"),
+    "twitter bearer": key("A" * 22, f"{MIXED[1:60]}%2B{MIXED[2:20]}%3D"),
+    "variable of several words": named(
+        "export FLY_API_TOKEN='{}'", "FlyV1 " + MIXED[:10] + "/+" + MIXED[3:20]
+    ),
+    "passphrase of several words": named('BORG_PASSPHRASE="{}"', "moss and " + MIXED[:8]),
+    "smtp pass of letters": named("smtp_user=me smtp_pass={}", "oakYpVJksWq"),
+    "values of letters": named(
+        "INSERT INTO users (name, password) VALUES ('bob', '{}');", "birchIraMDI"
+    ),
+    "csv of letters": named("user,password,host\nbob,{},db1\n", "oakLWvyJmPq"),
+    "markdown table": named("| user | password |\n|---|:--|\n| bob | `{}` |\n", PASSWORD),
+    "gh secret --body": named("gh secret set DEPLOY --body {}", MIXED[:30]),
+    "gh secret -b": named('gh secret set DB_PASSWORD -b"{}"', PASSWORD),
+    "aws ssm": named("aws ssm put-parameter --name /db --value {} --type SecureString", PASSWORD),
+    "aws secretsmanager": named("aws secretsmanager create-secret --secret-string {}", PASSWORD),
+    "altool": named("xcrun altool -u a@b.example -p {}", "spxd-bcwu-bakg-zrmu"),
+    "ipmitool": named("ipmitool -H h -U admin -P {} power on", PASSWORD),
+    "lftp": named("lftp -u joe,{} ftp.x.example", PASSWORD),
+    "spoken German": named("Das Passwort lautet {}", "sommer" + "2031"),
+    "auth key": named("AUTH_KEY='{}'", MIXED[:30]),
+}
+
 FORMS: dict[str, Form] = {
     f"{group}: {name}": form
     for group, forms in (
@@ -317,6 +363,7 @@ FORMS: dict[str, Form] = {
         ("command", COMMANDS),
         ("place", PLACES),
         ("hidden", HIDDEN),
+        ("later", LATER),
     )
     for name, form in forms.items()
 }

@@ -39,8 +39,9 @@ def test_without_a_file_everything_has_its_default(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("HOLDFAST_JOURNAL_FORWARDER")
+    monkeypatch.delenv("HOLDFAST_MEMORY_KEEP_DAYS")
     assert config.load(workspace) == {
-        name: default for name, (default, _) in config.SETTINGS.items()
+        name: one.default for name, one in config.tables().settings.items()
     }
 
 
@@ -104,7 +105,7 @@ def test_an_unknown_variable_is_refused_with_the_nearest_match(
     assert refusal(workspace).hint == "Did you mean HOLDFAST_RETENTION_DAYS?"
 
 
-@pytest.mark.parametrize("name", config.VARIABLES)
+@pytest.mark.parametrize("name", config.tables().variables)
 def test_variables_that_are_no_settings_are_known(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

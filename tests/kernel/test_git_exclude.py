@@ -22,8 +22,15 @@ holdfast = world.holdfast
 
 EXCLUDE = Path(".git/info/exclude")
 BEFORE = [
-    *(None, b"", b"*.o\n", b"no end of line", b"a\r\nb\r\n", b"\xef\xbb\xbf*.o\n"),
-    *(b"\n\n", b"\xff\xfe not UTF-8", b"# a comment"),
+    None,
+    b"",
+    b"*.o\n",
+    b"no end of line",
+    b"a\r\nb\r\n",
+    b"\xef\xbb\xbf*.o\n",
+    b"\n\n",
+    b"\xff\xfe not UTF-8",
+    b"# a comment",
 ]
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from holdfast.kernel import latch
 from holdfast.kernel.workspace import discover
+from holdfast.testing.journal.examples import NOON, at
 from tests.conftest import Git
-from tests.journal.conformance.examples import NOON, at
 
 
 @pytest.mark.usefixtures("repository")

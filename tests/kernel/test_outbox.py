@@ -10,7 +10,7 @@ import pytest
 from holdfast.kernel import clock, outbox
 from holdfast.kernel.outbox import CLAIM, FIRST_PAUSE, LONGEST_PAUSE, pause_after
 from holdfast.kernel.redact import Redactor
-from tests.journal.conformance.examples import NOON, at, effect
+from holdfast.testing.journal.examples import NOON, at, effect
 
 if TYPE_CHECKING:
     from holdfast.journal.interface import Effect, Journal

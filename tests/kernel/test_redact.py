@@ -140,7 +140,18 @@ words = st.sampled_from(
         *PLANTED.values(),
         *(name + secret for name, secret in NAMED.values()),
         *PROSE,
-        *("", "plain", "über", '"', "\\", "\n", "key", "Key", "PASSWORD", "toKen", LETTERS, HEX),
+        "",
+        "plain",
+        "über",
+        '"',
+        "\\",
+        "\n",
+        "key",
+        "Key",
+        "PASSWORD",
+        "toKen",
+        LETTERS,
+        HEX,
     ]
 )
 pieces = words | st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

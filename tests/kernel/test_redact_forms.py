@@ -61,12 +61,13 @@ def test_no_session_keeps_or_shows_a_secret_of_the_table(
     place: str, home: Home, holdfast: Holdfast
 ) -> None:
     names = list(FORMS)
-    marks = 0
+    marks = last = 0
     for first in range(0, len(names), BATCH):
         session = f"s{first}"
         lines = []
-        for number, name in enumerate(names[first : first + BATCH]):
-            text = FORMS[name].text
+        forms = {name: FORMS[name] for name in names[first : first + BATCH]}
+        for number, form in enumerate(forms.values()):
+            text = form.text
             lines.append(said_by_person(text if place == "prompt" else "Look at it.", number))
             lines.append(call("Bash", {"command": f"make test{number}"}, number))
             said = text if "output" in place else "ok"
@@ -74,8 +75,10 @@ def test_no_session_keeps_or_shows_a_secret_of_the_table(
         path = home.claude("".join(lines), session)
         after_turn(home.workspace, "claude", session, str(path), usage.NOW)
         shown = holdfast("resume", "--session", session, "--json").out
-        kept = canonical_json.dumps([one["body"] for one in home.workspace.journal.since(0)])
-        assert list_seen(FORMS, shown + kept) == []
+        records = home.workspace.journal.since(last)
+        last = records[-1]["seq"]
+        kept = canonical_json.dumps([one["body"] for one in records])
+        assert list_seen(forms, shown + kept) == []
         marks += (shown + kept).count("[redacted:")
     # Of an output without a failure only the names in it are kept.
     assert marks or place == "output", "nothing of this place is kept: the test would say nothing"
@@ -85,9 +88,8 @@ def test_no_session_keeps_or_shows_a_secret_of_the_table(
 PASSING = {
     "a word": "password: swordfish",
     "a bare secret key": f"it is {MIXED[:40]}",
-    "a bot": f"MT{MIXED[:22]}.{MIXED[:6]}.{MIXED[:27]}",
     "cut early": f"use {AWS[:12]}\n{AWS[12:]} now",
-    "twice": encode(encode(f"DB_PASSWORD={PASSWORD}")),
+    "three times": encode(encode(encode(f"DB_PASSWORD={PASSWORD}"))),
 }
 
 
@@ -136,6 +138,11 @@ READABLE = (
     "cookie: required; the login and password fields",
     "password: required, secret: optional, token: null",
     "-----BEGIN CERTIFICATE-----",
+    "INSERT INTO users (name, password) VALUES (?, ?), (:name, :password), ($1, $2)",
+    "name,password,email\nada,required,optional\nbob,unknown,none\n",
+    "Name, password, and email.\nThe last one, as I said, is optional.\n",
+    "htpasswd -c /etc/nginx/htpasswd ada, or htpasswd -b FILE USER",
+    "ABCD-EFGHI1-ABCDE-ABCDEFG and AbCdEf_1AbcA_2BbcA-3BbcAd",
     "echo done | tee log && echo 12 | sudo tee file",
 )
 
@@ -182,6 +189,12 @@ HOSTILE = {
     "mailchimp": "a1" * 90_000 + "-us1",
     "pgpass": ":5432:a:b" * 20_000,
     "webhooks": "https://hooks.slack.com/services/" * 6_000,
+    "columns": "a,password,b\n" + "1,2\n" * 50_000,
+    "tables": "a,password\n" * 18_000,
+    "rows": "INSERT INTO u (a, password) VALUES " + "('a', 'b')," * 16_000,
+    "quotes": "INSERT INTO u (password) VALUES ('" + "''" * 90_000,
+    "inserts": "INSERT INTO u (password" * 8_000,
+    "htpasswd": "htpasswd -b " * 15_000,
     "escapes": '\\"' * 100_000 + "token",
     "machine words": "machine " * 25_000 + " password",
 }

@@ -24,7 +24,7 @@ from holdfast.kernel.errors import (
     StreamClosed,
     VersionConflict,
 )
-from tests.journal.conformance.examples import at, draft, drafts, write
+from holdfast.testing.journal.examples import at, draft, drafts, write
 from tests.kernel import processes
 
 

@@ -14,7 +14,7 @@ from holdfast.journal import upkeep
 from holdfast.journal.chain import verify
 from holdfast.journal.sqlite import SqliteJournal
 from holdfast.kernel.errors import HoldfastError, NotFound
-from tests.journal.conformance.examples import draft, drafts, ids, write
+from holdfast.testing.journal.examples import draft, drafts, ids, write
 from tests.kernel import processes
 
 

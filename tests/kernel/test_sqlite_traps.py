@@ -16,7 +16,7 @@ import pytest
 from holdfast.journal import upkeep
 from holdfast.journal.chain import verify
 from holdfast.journal.sqlite import SqliteJournal
-from tests.journal.conformance.examples import ids
+from holdfast.testing.journal.examples import ids
 from tests.kernel import processes
 
 

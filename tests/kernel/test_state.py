@@ -18,12 +18,13 @@ from holdfast.kernel.errors import Conflict, HoldfastError, Usage
 from holdfast.kernel.redact import Redactor
 from holdfast.kernel.rules import Decision
 from holdfast.kernel.state import RESTORED, at_version, fold, load
+from holdfast.kernel.streams import rules_of
 from holdfast.kernel.workspace import discover
 from holdfast.kernel.writer import Writer
 from holdfast.note.rules import note
-from holdfast.streams import rules_of
-from tests.journal.conformance.examples import NOON, draft, drafts, write
-from tests.journal.conformance.stores import STORES, Store
+from holdfast.testing.journal import Store
+from holdfast.testing.journal.examples import NOON, draft, drafts, write
+from tests.journal.conformance.stores import STORES
 
 if TYPE_CHECKING:
     from holdfast.journal.interface import Event, Journal

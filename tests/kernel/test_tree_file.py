@@ -161,8 +161,21 @@ def test_a_path_that_leaves_the_root_is_refused(root: Path, path: str) -> None:
 
 
 GIT = [
-    *(".git", ".GIT", ".Git", ".git ", ".git.", ".git . .", ".git::$INDEX_ALLOCATION", "git~1"),
-    *("GIT~1", ".g\u200cit", ".git\u200d", "\ufeff.git", ".git:stream", "a\\.git", ".git\\hooks"),
+    ".git",
+    ".GIT",
+    ".Git",
+    ".git ",
+    ".git.",
+    ".git . .",
+    ".git::$INDEX_ALLOCATION",
+    "git~1",
+    "GIT~1",
+    ".g\u200cit",
+    ".git\u200d",
+    "\ufeff.git",
+    ".git:stream",
+    "a\\.git",
+    ".git\\hooks",
 ]
 
 

@@ -11,8 +11,8 @@ import pytest
 from holdfast.journal.chain import verify
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.workspace import discover, user_folder, worktrees
+from holdfast.testing.journal.examples import drafts, write
 from tests.conftest import Git
-from tests.journal.conformance.examples import drafts, write
 
 
 @pytest.fixture

@@ -20,9 +20,9 @@ import holdfast
 from holdfast.cli import main
 from holdfast.hooks.run import respond_to
 from holdfast.journal.sqlite import SqliteJournal
+from holdfast.kernel.streams import open_writer
 from holdfast.kernel.workspace import discover
 from holdfast.session.rules import session as session_rules
-from holdfast.streams import open_writer
 
 SOURCE = os.path.dirname(holdfast.__file__) + os.sep
 # From the entry of the command line to SQLite's commit.

@@ -8,7 +8,8 @@ from collections import Counter
 from pathlib import Path
 
 from tests.loop.programs import good, worker, write
-from tests.loop.world import World, process, wait_for
+from tests.loop.world import World
+from tests.processes import process, wait_for
 
 RUN = ("loop", "run", "--track", "demo", "--with", "steps.toml", "--json")
 

@@ -18,7 +18,8 @@ from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.tree_file import TreeFile
 from holdfast.loop.lock import LockTimeout, TrackLock
 from holdfast.processes.identity import own, started
-from tests.loop.world import World, process, wait_for
+from tests.loop.world import World
+from tests.processes import process, wait_for
 
 Make = Callable[..., TrackLock]
 

@@ -12,7 +12,8 @@ from holdfast.kernel.errors import NotAllowed
 from holdfast.loop.rules.model import RUNNABLE
 from tests.cli.conftest import Holdfast
 from tests.gates.person import does
-from tests.loop.world import PERSON, World
+from tests.loop.world import World
+from tests.processes import PERSON
 
 
 def test_an_edit_that_was_undone_after_a_refusal_stays_undone(world: World) -> None:
@@ -157,4 +158,4 @@ def test_an_output_that_is_not_there_is_said(world: World, holdfast: Holdfast) -
     words = ["--output", "conductor/tracks/demo/plan.md", "--output", "no.md", "--notes", "n"]
     answer = holdfast("loop", "pass", *words)
     assert answer.code == 0
-    assert answer.err == "warning: There is no file no.md; its name is recorded all the same.\n"
+    assert answer.err == "warning: There is no file no.md; its name is recorded.\n"

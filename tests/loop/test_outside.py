@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.text import split_words
 from holdfast.kernel.views import projection
 from tests.cli.conftest import Holdfast
 from tests.conftest import Git
@@ -49,7 +50,11 @@ def test_a_corrupt_file_is_never_written_over(
     good = world.metadata.read_bytes()
     world.metadata.write_bytes(content)
     for words in (
-        *(["task-done", "1.2"], ["start", "EXECUTE"], ["advance"], ["show"], ["resume"]),
+        ["task-done", "1.2"],
+        ["start", "EXECUTE"],
+        ["advance"],
+        ["show"],
+        ["resume"],
         ["fail", "x"],
     ):
         answer = holdfast("loop", *words)
@@ -103,9 +108,9 @@ def test_a_whole_track_that_was_removed_comes_back(world: World, git: Git) -> No
     assert not world.folder.exists()
     world.do("task_done", task="1.2")
     assert world.checkpoint("EXECUTE")["completed_tasks"] == ["1.1", "1.2"]
-    assert [event["event"] for event in world.events()] == [
-        *("started", "task_done", "removed_outside", "task_done")
-    ]
+    assert [event["event"] for event in world.events()] == list(
+        split_words("started task_done removed_outside task_done")
+    )
 
 
 def test_an_older_file_in_another_worktree_does_not_win(

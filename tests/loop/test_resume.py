@@ -1,4 +1,4 @@
-"""Resuming at the exact task: which one is next, and the command that goes on there."""
+"""Resuming at the exact task: which one is next, and the command that continues there."""
 
 from __future__ import annotations
 
@@ -30,7 +30,11 @@ PLAN = (
 def test_the_tasks_of_a_plan() -> None:
     found = tasks_of("\n".join(PLAN))
     assert [(task["id"], task["mark"]) for task in found] == [
-        *(("1.1", "x"), ("1.2", " "), ("2.1", "~"), ("T7", "!"), ("AUTH-12", " "))
+        ("1.1", "x"),
+        ("1.2", " "),
+        ("2.1", "~"),
+        ("T7", "!"),
+        ("AUTH-12", " "),
     ]
     assert found[1]["title"] == "Write the parser"
     assert found[0]["title"] == "Read the code"
@@ -105,8 +109,17 @@ def test_the_command_goes_on_from_the_last_task(world: World, holdfast: Holdfast
     answer = holdfast("loop", "resume", "--json")
     folder = "conductor/tracks/demo"
     assert answer.data["command"] == [
-        *("superpowers:executing-plans", "--plan", f"{folder}/plan.md", "--track-dir", folder),
-        *("--metadata", f"{folder}/metadata.json", "--track-id", "demo", "--resume-from", "1.1"),
+        "superpowers:executing-plans",
+        "--plan",
+        f"{folder}/plan.md",
+        "--track-dir",
+        folder,
+        "--metadata",
+        f"{folder}/metadata.json",
+        "--track-id",
+        "demo",
+        "--resume-from",
+        "1.1",
     ]
     assert (answer.data["next_task"], answer.data["open_tasks"]) == ("1.2", 2)
     shown = holdfast("loop", "resume").out
@@ -132,16 +145,33 @@ def test_the_parameters_of_each_superpower(world: World) -> None:
     world.start("PLAN")
     state, folder = world.state(), "conductor/tracks/demo"
     assert command_of(state, "PLAN", ["a.md", "b.md"])[1:] == [
-        *("--spec", f"{folder}/spec.md", "--output-dir", folder, "--context-files", "a.md,b.md"),
-        *("--track-id", "demo", "--metadata", f"{folder}/metadata.json"),
+        "--spec",
+        f"{folder}/spec.md",
+        "--output-dir",
+        folder,
+        "--context-files",
+        "a.md,b.md",
+        "--track-id",
+        "demo",
+        "--metadata",
+        f"{folder}/metadata.json",
     ]
     assert command_of(state, "FIX")[1:] == [
-        *("--failures", f"{folder}/evaluation-report.md", "--track-dir", folder),
-        *("--metadata", f"{folder}/metadata.json", "--track-id", "demo"),
+        "--failures",
+        f"{folder}/evaluation-report.md",
+        "--track-dir",
+        folder,
+        "--metadata",
+        f"{folder}/metadata.json",
+        "--track-id",
+        "demo",
     ]
     assert "--metadata" not in command_of(state, "BRAINSTORM")
     assert command_of(state, "BRAINSTORM")[-4:] == [
-        *("--output-dir", f"{folder}/brainstorm", "--track-id", "demo")
+        "--output-dir",
+        f"{folder}/brainstorm",
+        "--track-id",
+        "demo",
     ]
     assert command_of(state, "EVALUATE_PLAN") == []
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from holdfast.kernel import latch
+from holdfast.kernel.text import split_words
 from holdfast.kernel.views import projection
 from holdfast.loop import runner
 from holdfast.loop.rules.model import MAX_ROUNDS
@@ -21,7 +22,8 @@ from holdfast.maintenance import purge
 from tests.cli.conftest import Holdfast
 from tests.conftest import Git
 from tests.loop.programs import GOOD, good, shell, write
-from tests.loop.world import NOON, World, process, wait_for
+from tests.loop.world import NOON, World
+from tests.processes import process, wait_for
 
 RUN = ("loop", "run", "--track", "demo", "--with", "steps.toml")
 
@@ -50,9 +52,9 @@ def test_programs_are_told_where_they_are(world: World, holdfast: Holdfast) -> N
     holdfast(*RUN)
     shown = holdfast("loop", "show", "--attempt", "4").out.splitlines()
     assert shown[1:] == [
-        *("LOOP_METADATA=conductor/tracks/demo/metadata.json", "LOOP_RESUME_FROM=1.1"),
-        *("LOOP_STEP=EXECUTE", "LOOP_TASK=1.2", "LOOP_TASK_TITLE=Two", "LOOP_TRACK=demo"),
-        *("LOOP_TRACK_DIR=conductor/tracks/demo",),
+        *split_words("LOOP_METADATA=conductor/tracks/demo/metadata.json LOOP_RESUME_FROM=1.1"),
+        *split_words("LOOP_STEP=EXECUTE LOOP_TASK=1.2 LOOP_TASK_TITLE=Two LOOP_TRACK=demo"),
+        "LOOP_TRACK_DIR=conductor/tracks/demo",
         "1.2 Two conductor/tracks/demo/metadata.json 1.1",
     ]
 
@@ -406,7 +408,7 @@ def test_an_interrupt_ends_the_program_and_keeps_the_step(
     out, err = run.communicate(timeout=60)
     assert json.loads(out.splitlines()[-1])["data"]["ended"] == "interrupted"
     assert run.returncode == 130
-    assert "the same command goes on there" in err
+    assert "the same command continues there" in err
     assert world.checkpoint("PLAN")["status"] == "IN_PROGRESS"
     wait_for(lambda: not _lives(child))
 

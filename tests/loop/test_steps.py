@@ -121,7 +121,7 @@ def test_the_loop_around_the_checkpoints(world: World) -> None:
     [
         ({}, []),
         ({"status": None}, ["status is missing"]),
-        ({"status": "DONE"}, [f"status 'DONE' is none of {', '.join(STATUSES)}"]),
+        ({"status": "DONE"}, [f"status 'DONE' is not one of {', '.join(STATUSES)}"]),
         ({"started_at": None}, ["started_at is missing"]),
         ({"agent": None}, ["agent is missing"]),
         ({"agent": 7}, ["agent is not a text"]),
@@ -346,5 +346,8 @@ def test_the_second_fix_never_wipes_the_first(world: World) -> None:
     assert [one["issue"] for one in world.checkpoint("FIX")["fixes_applied"]] == ["second issue"]
     told = [event.get("notes") or event.get("task") for event in world.events()]
     assert [word for word in told if word] == [
-        *("first issue", "first cycle", "second issue", "second cycle")
+        "first issue",
+        "first cycle",
+        "second issue",
+        "second cycle",
     ]

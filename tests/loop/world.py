@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast.kernel import clock
-from holdfast.kernel.rules import Person
+from holdfast.kernel.streams import open_writer
 from holdfast.kernel.workspace import discover
 from holdfast.loop.track import Track, TrackFolder, TrackResult
-from holdfast.streams import open_writer
-from tests import warm
+from tests.processes import PERSON
 
 if TYPE_CHECKING:
     from holdfast.loop.rules.model import LoopState
 
 NOON = clock.parse("2026-11-15T12:00:00Z")
-PERSON = Person(name="ada", channel="terminal", terminal="/dev/pts/7", at="2026-11-15T12:00:00Z")
-PATIENCE = 60.0  # seconds for what must happen; a loaded machine is slow, not wrong
 STAMP = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"
 
 
@@ -104,22 +97,3 @@ class World:
 
     def close(self) -> None:
         self.workspace.close()
-
-
-def process(*words: str, **environment: str) -> warm.Process:
-    """The command line in a process of its own, from the current folder."""
-    return warm.start(
-        [sys.executable, "-m", "holdfast", *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "HOLDFAST_ACTOR": "tester", **environment},
-    )
-
-
-def wait_for(what: Callable[[], object]) -> None:
-    """Until it is true; a test must not wait for ever."""
-    end = time.monotonic() + PATIENCE
-    while not what():
-        assert time.monotonic() < end, "it never happened"
-        time.sleep(0.01)

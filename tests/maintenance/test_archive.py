@@ -59,10 +59,21 @@ def test_entering_it_runs_nothing_and_sends_nothing(
     archive: Path, holdfast: Holdfast, linear: FakeLinear, tmp_path: Path
 ) -> None:
     for words in (
-        *(["resume"], ["resume", "--recheck"], ["resume", "--list"], ["status"], ["note", "mine"]),
-        *(["tracker", "sync"], ["checkpoint", "--task", "mine", "--issue", "MINE-1"]),
-        *(["doctor"], ["doctor", "--fix"], ["history"], ["verify"], ["gate", "list"]),
-        *(["snapshot", "create"], ["agent", "list"], ["guard", "check"]),
+        ["resume"],
+        ["resume", "--recheck"],
+        ["resume", "--list"],
+        ["status"],
+        ["note", "mine"],
+        ["tracker", "sync"],
+        ["checkpoint", "--task", "mine", "--issue", "MINE-1"],
+        ["doctor"],
+        ["doctor", "--fix"],
+        ["history"],
+        ["verify"],
+        ["gate", "list"],
+        ["snapshot", "create"],
+        ["agent", "list"],
+        ["guard", "check"],
     ):
         answer = holdfast(*words)
         assert answer.code in (0, 1, 3, 8), (words, answer.err)

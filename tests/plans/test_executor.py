@@ -15,7 +15,8 @@ from holdfast.kernel.redact import Redactor
 from holdfast.processes import identity, programs, supervisor, tree
 from holdfast.processes.output_file import HEAD_BYTES, TAIL_BYTES, Log
 from holdfast.processes.programs import Programs, end_leftovers
-from tests.plans.world import World, auto, wait_for
+from tests.plans.world import World, auto
+from tests.processes import wait_for
 
 
 @pytest.fixture(autouse=True)

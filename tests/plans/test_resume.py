@@ -13,7 +13,8 @@ from holdfast.kernel.errors import Conflict, FenceLost
 from holdfast.plans.edits import OLD
 from holdfast.plans.news import Attendant
 from tests.gates.person import Terminal
-from tests.plans.world import HOLDFAST, VERIFY, World, auto, wait_for
+from tests.plans.world import HOLDFAST, VERIFY, World, auto
+from tests.processes import wait_for
 
 REPORT = HOLDFAST + " guard report --add-cost {cost} --json"
 

@@ -19,7 +19,7 @@ from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import content as gate_content
 from holdfast.kernel import clock
 from holdfast.kernel.state import load
-from holdfast.plans import run_budget, run_files
+from holdfast.plans import run_budget
 from holdfast.plans.rules import flight
 from holdfast.plans.rules import flight as flight_rules
 from tests.plans.samples import DECISION
@@ -226,7 +226,6 @@ def test_a_run_holds_to_the_limits_that_people_ask_for_in_all_its_sessions_toget
     world: World, monkeypatch: pytest.MonkeyPatch, limits: str, shown: str
 ) -> None:
     monkeypatch.setattr(run_budget, "LOOK_SECONDS", 0.0)
-    monkeypatch.setattr(run_budget, "FRESH_MILLISECONDS", 0)
     (world.root / ".autopilot").mkdir(exist_ok=True)
     (world.root / ".autopilot/config.yaml").write_text(f"thresholds: {{{limits}}}")
     tasks = _session_that_used("one", 1200, world) + _session_that_used("two", 1300, world)
@@ -255,21 +254,15 @@ def _once_the_transponder_says(text: str) -> str:
 
 
 @pytest.mark.clause("PILOT-67")
-def test_the_transponder_says_what_was_done_while_a_long_task_runs(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_transponder_says_what_was_done_while_a_long_task_runs(world: World) -> None:
     """A task that ends only when the file says that the one before it is done."""
-    monkeypatch.setattr(run_files, "CURRENT_SECONDS", 0.1)
     world.plan("1/01", auto("true") + _once_the_transponder_says("- **Tasks:** 1/2"))
     world.begin(tries=1)
     assert world.run(begin=False)["status"] == "done"
 
 
 @pytest.mark.clause("PILOT-79")
-def test_the_transponder_says_that_a_plan_is_done_while_the_next_one_runs(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(run_files, "CURRENT_SECONDS", 0.1)
+def test_the_transponder_says_that_a_plan_is_done_while_the_next_one_runs(world: World) -> None:
     world.plan("1/01", auto("true") + VERIFY, autonomous="false")
     world.plan("1/02", _once_the_transponder_says("| 1/01 | done |"), wave=2)
     world.begin(tries=1)

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from holdfast.budgets.check import Budget
-from holdfast.cli.plan_screen import screen
 from holdfast.clients.claude import sessions as claude
 from holdfast.kernel import clock
+from holdfast.plans.screen import screen
 from tests.conftest import Git
 from tests.plans.kills import killed_at_random
 from tests.plans.world import HOLDFAST, World, auto

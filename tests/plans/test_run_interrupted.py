@@ -10,7 +10,8 @@ import pytest
 
 from holdfast.plans.news import SIGNS
 from tests.gates.person import Terminal
-from tests.plans.world import World, auto, wait_for
+from tests.plans.world import World, auto
+from tests.processes import wait_for
 
 
 def _at_work(world: World, run: str) -> None:

@@ -16,7 +16,8 @@ from holdfast.kernel.errors import Conflict, StoreAway
 from holdfast.kernel.lock import WorkspaceLock
 from holdfast.plans import runs
 from tests import warm
-from tests.plans.world import PATIENCE, World, auto, wait_for
+from tests.plans.world import World, auto
+from tests.processes import PATIENCE, wait_for
 
 WAIT = "while ! test -e go; do sleep 0.02; done"
 
@@ -88,7 +89,7 @@ def test_a_run_that_could_not_be_begun_is_never_begun_later(
         with pytest.raises(StoreAway) as away:
             world.begin()
     assert away.value.kind == "read_only"
-    assert list(inbox.waiting(str(world.root))) == []
+    assert list(inbox.list_waiting(str(world.root))) == []
     assert list(runs.every(world.workspace)) == []
 
 

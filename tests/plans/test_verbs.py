@@ -83,6 +83,33 @@ def test_lint_says_that_nothing_is_wrong(holdfast: Holdfast, phases: Path) -> No
     assert (data["errors"], data["warnings"], data["findings"]) == (0, 0, [])
 
 
+@pytest.mark.clause("PILOT-80", "PILOT-82", "PILOT-84", "PILOT-87")
+def test_lint_and_graph_say_the_type_of_a_plan_and_its_reason_before_a_run(
+    holdfast: Holdfast, phases: Path
+) -> None:
+    """In the document's order: UI changes count before a backend."""
+    routes = {
+        "004": text(phase="4", is_backend_only="true", is_integration="true"),
+        "005": text(phase="5", is_backend_only="true"),
+        "006": text(phase="6"),
+    }
+    for name, route in routes.items():
+        (phases / name).mkdir()
+        (phases / name / "ROUTE.md").write_text(route.replace("autonomous: true\n", ""))
+    reasons = (
+        "Integration requires end-to-end verification",
+        "Backend verified by tests",
+        "Later phases need verification",
+    )
+    lint, graph = holdfast("plan", "lint").out, holdfast("plan", "graph").out
+    for reason in reasons:
+        assert reason in graph
+    for number, kind, reason in zip(
+        (4, 5, 6), ("human-verify", "autonomous", "human-verify"), reasons, strict=True
+    ):
+        assert re.search(rf"^{number}/01 +{kind} +{reason}$", lint, re.MULTILINE)
+
+
 def test_lint_lists_every_problem_with_its_place_and_ends_with_1(
     holdfast: Holdfast, phases: Path
 ) -> None:

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.cli import plan_attendants
-from holdfast.cli.plan_attendants import Patient
 from holdfast.journal.postgres import notify
+from holdfast.plans import attendants as plan_attendants
+from holdfast.plans.attendants import Patient
 from holdfast.plans.news import Halted, Interrupts
 from tests.journal.postgres import conftest as postgres
-from tests.plans.world import VERIFY, World, auto, wait_for
+from tests.plans.world import VERIFY, World, auto
+from tests.processes import wait_for
 
 url = postgres.url
 workspace_name = postgres.workspace_name

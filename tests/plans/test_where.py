@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.cli.plan_screen import screen
 from holdfast.kernel import clock
 from holdfast.kernel.digest import new_id
 from holdfast.plans.runs import RunFolder, RunStream
+from holdfast.plans.screen import screen
 from tests.cli.conftest import Holdfast
 from tests.plans.world import World, auto
 

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
-import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +14,7 @@ from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules.content import render
 from holdfast.kernel import clock
 from holdfast.kernel.rules import Person
+from holdfast.kernel.streams import open_writer
 from holdfast.kernel.workspace import discover
 from holdfast.plans import discovery
 from holdfast.plans import runs as reading
@@ -27,10 +24,10 @@ from holdfast.plans.operations import begin
 from holdfast.plans.runner import Execution, RunContext, Runner
 from holdfast.plans.runs import RunFolder
 from holdfast.processes import tree
-from holdfast.streams import open_writer
 from tests import warm
 from tests.gates.person import seen
 from tests.plans.samples import text
+from tests.processes import PATIENCE, PERSON, process
 
 if TYPE_CHECKING:
     from holdfast.journal.interface import Record
@@ -39,10 +36,6 @@ if TYPE_CHECKING:
 
 # The command line, for the programs of tasks: wherever the tests run, it is the one that is tested.
 HOLDFAST = f"{shlex.quote(sys.executable)} -m holdfast"
-PATIENCE = 120.0  # seconds for what must happen; a loaded machine is slow, not wrong
-PERSON = Person(
-    name="ada", channel="terminal", terminal="/dev/pts/7", at="2026-11-15T12:00:00.000Z"
-)
 VERIFY = """\
 <task type="checkpoint:human-verify" gate="blocking">
   <what-built>The page at http://localhost:3000</what-built>
@@ -108,7 +101,7 @@ class World:
         return RunContext(
             writer=self.writer,
             actor="tester",
-            tell=lambda event, *_: self.events.append(event) if event["event"] != "tick" else None,
+            tell=self.events.append,
             attendant=attendant or Attendant(),
             run=self.id,
         )
@@ -163,14 +156,7 @@ class World:
     # Processes
 
     def process(self, *words: str, **environment: str) -> warm.Process:
-        return warm.start(
-            [sys.executable, "-m", "holdfast", *words],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=self.root,
-            env={**os.environ, "HOLDFAST_ACTOR": "tester", **environment},
-        )
+        return process(*words, cwd=self.root, **environment)
 
     def holdfast(self, *words: str, **environment: str) -> tuple[int, dict[str, Any], str]:
         """Exit code, the last line of standard output as JSON, and standard error."""
@@ -185,11 +171,3 @@ class World:
 
     def close(self) -> None:
         self.workspace.close()
-
-
-def wait_for(what: Callable[[], object]) -> None:
-    """Until it is true; a test must not wait for ever."""
-    end = time.monotonic() + PATIENCE
-    while not what():
-        assert time.monotonic() < end, "it never happened"
-        time.sleep(0.01)

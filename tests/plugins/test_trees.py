@@ -20,6 +20,7 @@ from holdfast.cli.parser import root
 from holdfast.clients.claude import events as claude
 from holdfast.clients.codex import events as codex
 from holdfast.clients.gemini import events as gemini
+from holdfast.kernel.text import split_words
 
 ROOT = plugins.ROOT
 TEXTS = sorted(plugins.SOURCE.rglob("*.md"))
@@ -103,10 +104,12 @@ def test_the_options_that_a_command_hints_at_exist(name: str) -> None:
 
 
 # Agent Plugins specification 1.0.0: any other field at the top is no part of it.
-MANIFEST_FIELDS = {
-    *("$schema", "name", "version", "description", "displayName", "author", "homepage"),
-    *("repository", "license", "keywords", "extensions"),
-}
+MANIFEST_FIELDS = set(
+    split_words(
+        "$schema name version description displayName author homepage repository "
+        "license keywords extensions"
+    )
+)
 
 
 @pytest.mark.parametrize("name", ["holdfast", *plugins.THIN])

@@ -94,8 +94,17 @@ class Machine:
         namespaces = ["--net", "--uts", "--pid", "--mount", "--mount-proc", "--fork"]
         self._holder = subprocess.Popen(
             [
-                *("setpriv", "--pdeathsig", "KILL", "unshare", *namespaces, "--kill-child"),
-                *(sys.executable, "-S", "-c", INIT, name),
+                "setpriv",
+                "--pdeathsig",
+                "KILL",
+                "unshare",
+                *namespaces,
+                "--kill-child",
+                sys.executable,
+                "-S",
+                "-c",
+                INIT,
+                name,
             ],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

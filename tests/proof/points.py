@@ -8,14 +8,15 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
+from holdfast.kernel.text import split_words
 from tests.kernel.views.scene import clean_environment
 from tests.proof.subjects import PAYLOAD
 
-CALLS = (
-    *("write", "pwrite64", "writev", "pwritev", "pwritev2", "fsync", "fdatasync"),
-    *("sync_file_range", "ftruncate", "truncate", "rename", "renameat", "renameat2"),
-    *("link", "linkat", "symlink", "symlinkat", "unlink", "unlinkat", "rmdir", "mkdir"),
-    *("mkdirat", "fallocate", "utimensat", "chmod", "fchmod", "fchmodat", "msync"),
+CALLS = split_words(
+    "write pwrite64 writev pwritev pwritev2 fsync fdatasync sync_file_range "
+    "ftruncate truncate rename renameat renameat2 link linkat symlink symlinkat "
+    "unlink unlinkat rmdir mkdir mkdirat fallocate utimensat chmod fchmod "
+    "fchmodat msync"
 )
 # `1234  pwrite64(5</path>, "...", 1, 4095) = 1`
 _LINE = re.compile(r"^(\d+) +(\w+)\((.*)$")

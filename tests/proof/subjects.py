@@ -27,7 +27,7 @@ import os, sys
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import discover
-from holdfast.streams import open_writer
+from holdfast.kernel.streams import open_writer
 
 try:
     outcome = open_writer(discover(sys.argv[1])).execute(

@@ -19,7 +19,8 @@ from pathlib import Path
 import pytest
 
 from tests.plans.kills import waves_in_order
-from tests.plans.world import World, auto, wait_for
+from tests.plans.world import World, auto
+from tests.processes import wait_for
 
 pytestmark = pytest.mark.proof
 

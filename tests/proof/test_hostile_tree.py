@@ -2,19 +2,17 @@
 the tree, waits, runs something or breaks.
 
 Each case is a clone with one strange thing in it. Every event of a client goes through the launcher, the events of the
-other clients through the same functions, then every command runs. What the person has beside the clone is compared byte
-for byte.
+other clients through the same functions, then every command runs; what these leave to processes of their own ends as
+well. What the person has beside the clone is compared byte for byte.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-import signal
 import socket
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +21,16 @@ import pytest
 from holdfast.clients.table import NAMES as CLIENTS
 from holdfast.clients.table import part
 from holdfast.hooks.run import respond_to
+from holdfast.kernel.text import split_words
+from holdfast.processes import relaunch
+from holdfast.session import git_step
+from tests import warm
 from tests.cli.conftest import Holdfast
 from tests.conftest import IDENTITY
 from tests.hooks import launcher_scene
 from tests.hooks.launcher_scene import MAKE, Hooks
 from tests.hooks.test_hostile_clone import digest_of
+from tests.patience import within
 from tests.session import world as session_world
 
 pytestmark = pytest.mark.proof
@@ -37,26 +40,31 @@ hooks = launcher_scene.hooks
 HOOK_SECONDS, COMMAND_SECONDS = 2, 10
 
 OURS = [
-    *("", "/inbox", "/inbox/1.json", "/latch", "/lives", "/lives/x.json", "/limits", "/pending"),
-    *("/pending/claude.Stop.s1.1", "/pictures", "/seen", "/seen/claude.Stop", "/shared", "/slots"),
-    *("/views", "/waiting", "/worktrees", "/last-turn", "/journal.db", "/journal.db-wal", "/told"),
-    *("/hook-failures.jsonl", "/after-turn.lock", "/.gitignore", "/quiet", "/alerts", "/clients"),
+    "",
+    "/inbox",
+    "/inbox/1.json",
+    "/latch",
+    "/lives",
+    "/lives/x.json",
+    "/limits",
+    "/pending",
+    *split_words("/pending/claude.Stop.s1.1 /pictures /seen /seen/claude.Stop /shared /slots"),
+    *split_words("/views /waiting /worktrees /last-turn /journal.db /journal.db-wal /told"),
+    *split_words("/hook-failures.jsonl /after-turn.lock /.gitignore /quiet /alerts /clients"),
 ]
-PROTOCOLS = [
-    *(".ccc-progress.md", ".ccc-state.json", ".notes", ".notes/default.md", "holdfast.toml"),
-    *("agent_checkpoints", "agent_checkpoints/Secondary-A.json", "agent_comms", "EPIC_README.md"),
-    *("agent_comms/messages", "agent_checkpoints/backups", "conductor", "conductor/tracks"),
-    *(
-        "conductor/tracks/t",
-        "conductor/tracks/t/metadata.json",
-        ".autopilot",
-        ".autopilot/config.yaml",
-    ),
-    *(".autopilot/acknowledgments.json", ".autopilot/transponder.json", ".ohrfc", ".ohrfc/r1"),
-    *(".ohrfc/r1/checkpoint.md", ".ohrfc/r1/state.json", "plans", "plans/1.md", "pyproject.toml"),
-    *(".claude", ".claude/settings.local.json", ".mcp.json", ".codex", ".codex/config.toml"),
-    *(".gemini/settings.json", ".qwen/settings.json", ".opencode", ".github/hooks", "AGENTS.md"),
-]
+PROTOCOLS = list(
+    split_words(
+        ".ccc-progress.md .ccc-state.json .notes .notes/default.md holdfast.toml "
+        "agent_checkpoints agent_checkpoints/Secondary-A.json agent_comms "
+        "EPIC_README.md agent_comms/messages agent_checkpoints/backups conductor "
+        "conductor/tracks conductor/tracks/t conductor/tracks/t/metadata.json "
+        ".autopilot .autopilot/config.yaml .autopilot/acknowledgments.json "
+        ".autopilot/transponder.json .ohrfc .ohrfc/r1 .ohrfc/r1/checkpoint.md "
+        ".ohrfc/r1/state.json plans plans/1.md pyproject.toml .claude "
+        ".claude/settings.local.json .mcp.json .codex .codex/config.toml "
+        ".gemini/settings.json .qwen/settings.json .opencode .github/hooks AGENTS.md"
+    )
+)
 PLACES = [*(f".holdfast{name}" for name in OURS), *PROTOCOLS]
 
 
@@ -110,56 +118,64 @@ def plain_file(path: Path, home: Path) -> None:
 
 
 KINDS: list[Callable[[Path, Path], None]] = [
-    *(link_to_folder, link_to_file, link_to_nothing, link_to_parent, pipe, socket_file, device),
-    *(other_owner, folder, plain_file),
+    link_to_folder,
+    link_to_file,
+    link_to_nothing,
+    link_to_parent,
+    pipe,
+    socket_file,
+    device,
+    other_owner,
+    folder,
+    plain_file,
 ]
 COMMANDS: tuple[tuple[str, ...], ...] = (
-    *(
-        ("status",),
-        ("resume",),
-        ("doctor",),
-        ("history",),
-        ("verify",),
-        ("note",),
-        ("trust", "--show"),
-    ),
-    *(("note", "one"), ("checkpoint", "--task", "x", "--skip-git"), ("edits",), ("conflicts",)),
-    *(("agent", "start", "Secondary-A", "--feature", "f"), ("agent", "beat", "Secondary-A")),
-    *(("agent", "list"), ("agent", "check"), ("agent", "inbox", "Secondary-A"), ("gate", "list")),
-    *(
-        ("agent", "send", "Secondary-A", "--type", "info", "--text", "x"),
-        ("agent", "restore", "Secondary-A"),
-    ),
-    *(("loop", "start", "PLAN", "--track", "t"), ("loop", "show", "t"), ("loop", "resume", "t")),
-    *(
-        ("gate", "verify", "--built", "A page", "--how", "Look"),
-        ("guard", "check"),
-        ("guard", "limits"),
-    ),
-    *(
-        ("guard", "report"),
-        ("plan", "lint", "plans"),
-        ("plan", "show"),
-        ("plan", "new", "plans/2.md"),
-    ),
-    *(("rfc", "init", "r1"), ("rfc", "list"), ("rfc", "show", "r1"), ("rfc", "bootstrap", "r1")),
-    *(("snapshot", "create"), ("snapshot", "list"), ("statusline",), ("gc",), ("export",)),
-    *(("init", "--client", "claude", "--dry-run"), ("doctor", "--fix"), ("estop", "--reason", "x")),
-    *(("status", "--json"), ("uninstall", "--dry-run"), ("tracker", "show"), ()),
+    ("status",),
+    ("resume",),
+    ("doctor",),
+    ("history",),
+    ("verify",),
+    ("note",),
+    ("trust", "--show"),
+    ("note", "one"),
+    ("checkpoint", "--task", "x", "--skip-git"),
+    ("edits",),
+    ("conflicts",),
+    ("agent", "start", "Secondary-A", "--feature", "f"),
+    ("agent", "beat", "Secondary-A"),
+    ("agent", "list"),
+    ("agent", "check"),
+    ("agent", "inbox", "Secondary-A"),
+    ("gate", "list"),
+    ("agent", "send", "Secondary-A", "--type", "info", "--text", "x"),
+    ("agent", "restore", "Secondary-A"),
+    ("loop", "start", "PLAN", "--track", "t"),
+    ("loop", "show", "t"),
+    ("loop", "resume", "t"),
+    ("gate", "verify", "--built", "A page", "--how", "Look"),
+    ("guard", "check"),
+    ("guard", "limits"),
+    ("guard", "report"),
+    ("plan", "lint", "plans"),
+    ("plan", "show"),
+    ("plan", "new", "plans/2.md"),
+    ("rfc", "init", "r1"),
+    ("rfc", "list"),
+    ("rfc", "show", "r1"),
+    ("rfc", "bootstrap", "r1"),
+    ("snapshot", "create"),
+    ("snapshot", "list"),
+    ("statusline",),
+    ("gc",),
+    ("export",),
+    ("init", "--client", "claude", "--dry-run"),
+    ("doctor", "--fix"),
+    ("estop", "--reason", "x"),
+    ("status", "--json"),
+    ("uninstall", "--dry-run"),
+    ("tracker", "show"),
+    (),
 )
-
-
-@contextmanager
-def within(seconds: int, what: object) -> Iterator[None]:
-    def too_long(*_: object) -> None:
-        raise AssertionError(f"{what} waits")
-
-    signal.signal(signal.SIGALRM, too_long)
-    signal.alarm(seconds)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
 
 
 @pytest.fixture
@@ -171,6 +187,27 @@ def person(tmp_path: Path) -> Path:
         (home / name).write_text(f"the person's {name}\n")
     (home / ".bash_profile").write_text("export X=1\n")
     return home
+
+
+@pytest.fixture
+def left(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[warm.Process]]:
+    """What this process leaves to others, as forks: a case starts fifty of them."""
+    found: list[warm.Process] = []
+
+    def leave(words: list[str]) -> bool:
+        nothing = warm.DEVNULL
+        process = warm.start(
+            words, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True
+        )
+        found.append(process)
+        return True
+
+    for module in (relaunch, git_step):
+        monkeypatch.setattr(module, "leave", leave)
+    yield found
+    for process in found:
+        process.kill()
+        process.wait()
 
 
 def put(root: Path, place: str, kind: Callable[[Path, Path], None], home: Path) -> None:
@@ -208,9 +245,9 @@ def test_nothing_outside_changes_and_nothing_waits(
     hooks: Hooks,
     holdfast: Holdfast,
     person: Path,
+    left: list[warm.Process],
     place: str,
     kind: Callable[[Path, Path], None],
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     put(hooks.root, place, kind, person)
     before = digest_of(person)
@@ -230,3 +267,8 @@ def test_nothing_outside_changes_and_nothing_waits(
         assert answer.code != 70, (words, answer.err)
         assert "Traceback" not in answer.err, words
         assert digest_of(person) == before, words
+    for process in left:
+        if "tell-waiting" not in process.args:  # which waits for an answer
+            with within(COMMAND_SECONDS, process.args):
+                process.wait()
+    assert digest_of(person) == before, "what was left to others"

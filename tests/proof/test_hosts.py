@@ -338,6 +338,8 @@ def test_random_cuts_and_takeovers(hosts: Hosts) -> None:
     upstream = _upstream(hosts)
     assert upstream.broken == []
     refuse_second_owners(upstream.records)
+    by_hand = [one for one in upstream.records if one["kind"] == "edited_outside"]
+    assert by_hand == [], "nobody edited a file"
     landed, kept = beaten(upstream)
     acknowledged = [step for life in siege.lives for step in life.acknowledged]
     unanswered = [step for life in siege.lives for step in life.unanswered]

@@ -11,6 +11,8 @@ from typing import Any
 
 from tests.real_clients.dialects import Answer, Reply, has_tools, reply
 
+# A copy of a session is asked without tools.
+LAST_QUESTION = "This is the last question to this session"
 SILENCE: Answer = {"text": "Done."}
 # Zstandard is what Codex would send to its own vendor; to a stub it sends plain JSON.
 _GZIP = 31
@@ -48,7 +50,7 @@ class Stub(http.server.ThreadingHTTPServer):
 
     def answer(self, path: str, body: Any) -> tuple[int, Reply]:
         with self._turn:
-            is_agent = has_tools(body)
+            is_agent = has_tools(body) or LAST_QUESTION in json.dumps(body)
             self.requests.append({"path": path, "agent": is_agent, "body": body})
             number = len(self.requests)
             chosen = self._next(body) if is_agent else SILENCE

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 import holdfast
@@ -11,12 +9,19 @@ from tests.real_clients.world import Client
 
 pytestmark = pytest.mark.clients
 
-NOTES = {
-    "User Intent Signals": ["One login for all tools.", "Nobody said passwords.", "Firm on audit."],
-    "Scan Insights": ["Sessions live in Redis.", "Two middlewares check roles."],
-    "Active Tensions": ["One login, but two networks that never meet."],
-}
-TENSION = NOTES["Active Tensions"][0]
+TENSION = "One login, but two networks that never meet."
+NOTES = f"""### User Intent Signals
+- One login for all tools.
+- Nobody said passwords.
+- Firm on audit.
+
+### Scan Insights
+- Sessions live in Redis.
+- Two middlewares check roles.
+
+### Active Tensions
+- {TENSION}
+"""
 
 
 def test_compaction_restores_the_notes(claude: Client) -> None:
@@ -55,5 +60,5 @@ def _write_notes(client: Client) -> dict[str, object]:
     """What another agent of the workspace does while this session runs."""
     return {
         "command": [str(client.program("holdfast")), "rfc", "write", "discover"],
-        "input": json.dumps(NOTES),
+        "input": NOTES,
     }

@@ -16,7 +16,7 @@ import pytest
 from scripts.clients import FOLDER
 
 import holdfast
-from tests.real_clients.world import Claude, Client, Codex, Run, eventually
+from tests.real_clients.world import Claude, Client, Codex, Run, eventually, wait_for_a_capture
 
 pytestmark = pytest.mark.clients
 
@@ -204,19 +204,6 @@ def test_with_a_full_or_read_only_home_the_client_works(claude: Client, how: str
     assert run.asked[0].count("keep the quotes") == 1
     wait_for_a_capture(claude)
     assert "No hook failed" in claude.holdfast("doctor")
-
-
-def wait_for_a_capture(client: Client) -> None:
-    """A stop is captured by a process that the client does not wait for."""
-
-    def is_captured() -> bool:
-        records = json.loads(client.holdfast("history", "--json"))["data"]["records"]
-        return any(
-            record["kind"] == "captured" and record["stream"] != "session:before"
-            for record in records
-        )
-
-    eventually(is_captured, said="no stop was captured")
 
 
 def test_a_large_payload_that_is_not_read_disturbs_nobody(claude: Client) -> None:

@@ -35,6 +35,8 @@ CALLS = {
     "gate_status": ([], "gate"),
     "guard": ([], "go"),
     "inbox": (["agent=Secondary-A"], "message"),
+    "agent": (["agent=Secondary-A", "do=block", "text=no paint"], "no paint"),
+    "find": (["question=keep the quotes"], ""),
     "reason": (["do=questions", "group=discover"], "ACTIVE TENSIONS"),
 }
 

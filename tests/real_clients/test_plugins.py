@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.real_clients.world import PLUGINS, Claude, Client, Gemini, Opencode, Qwen, eventually
+from tests.real_clients.world import (
+    PLUGINS,
+    Claude,
+    Client,
+    Gemini,
+    Opencode,
+    Qwen,
+    wait_for_a_capture,
+)
 
 pytestmark = pytest.mark.clients
 
@@ -21,7 +29,7 @@ def test_a_plugin_brings_the_pack_the_skill_and_a_checkpoint(client: Client, mar
     assert run.code == 0, run.told
     assert run.asked[0].count("Next action: keep the quotes") == 1
     assert "Keeps the state of your work outside your context." in run.asked[0]
-    eventually(Path(".ccc-progress.md").exists, said="its stop was a checkpoint")
+    wait_for_a_capture(client)
 
 
 # Codex and Copilot CLI have no commands in plugins; their agents have the skill.

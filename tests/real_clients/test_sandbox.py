@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.kernel.text import split_words
 from tests.conftest import Git
 from tests.real_clients.world import Client, Codex
 
 pytestmark = pytest.mark.clients
 
 # Else the sandbox would leave the folder writable that the repository of this test stands in.
-SANDBOX = (
-    *("--sandbox", "workspace-write"),
-    *("-c", "sandbox_workspace_write.exclude_slash_tmp=true"),
-    *("-c", "sandbox_workspace_write.exclude_tmpdir_env_var=true"),
+SANDBOX = split_words(
+    "--sandbox workspace-write -c sandbox_workspace_write.exclude_slash_tmp=true "
+    "-c sandbox_workspace_write.exclude_tmpdir_env_var=true"
 )
 
 

@@ -558,3 +558,16 @@ class Inspector(Client):
 
 
 KINDS: tuple[type[Client], ...] = (Claude, Codex, Gemini, Opencode, Qwen, Copilot)
+
+
+def wait_for_a_capture(client: Client) -> None:
+    """A stop is captured by a process that the client does not wait for."""
+
+    def is_captured() -> bool:
+        records = json.loads(client.holdfast("history", "--json"))["data"]["records"]
+        return any(
+            record["kind"] == "captured" and record["stream"] != "session:before"
+            for record in records
+        )
+
+    eventually(is_captured, said="no stop was captured")

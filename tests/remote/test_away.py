@@ -98,7 +98,7 @@ def test_a_note_waits_in_the_inbox(machine: Machine, outage: Outage, holdfast: H
     said = holdfast("note", "from the train")
     assert said.code == 0
     assert "Kept here, not yet on the server" in said.err
-    assert len(inbox.waiting(str(machine.root))) == 1
+    assert len(inbox.list_waiting(str(machine.root))) == 1
     assert holdfast("note").code == 75, "to look at it needs the server"
     outage.end()
     holdfast("note", "back")
@@ -133,7 +133,7 @@ def test_a_person_who_acknowledges_is_not_put_off(
     outage.begin()
     with pytest.raises(StoreAway):
         machine.acknowledge("cost")
-    assert inbox.waiting(str(machine.root)) == []
+    assert inbox.list_waiting(str(machine.root)) == []
 
 
 def test_a_spool_that_cannot_be_written_keeps_nobody_from_the_server(
@@ -176,9 +176,9 @@ def test_a_hook_goes_on_for_an_hour(machine: Machine, outage: Outage) -> None:
 
 
 def test_an_agents_tools_go_on_as_well(machine: Machine, outage: Outage) -> None:
+    from holdfast.gates.mcp import gate_open
     from holdfast.mcp.call import ToolCall, run_tool
-    from holdfast.mcp.tools.gates import gate_open
-    from holdfast.mcp.tools.session import checkpoint
+    from holdfast.session.mcp import checkpoint
 
     outage.begin()
     saved = run_tool(

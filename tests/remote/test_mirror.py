@@ -9,15 +9,19 @@ import pytest
 from holdfast.budgets import alerts
 from holdfast.budgets.check import Budget
 from holdfast.hooks.run import LAUNCHER
+from holdfast.journal.postgres.notify import tip
 from holdfast.kernel import canonical_json, clock, latch
 from holdfast.kernel.workspace import discover
+from holdfast.remote import mirror
 from holdfast.remote.forwarder import ServerLink
 from holdfast.remote.spool import Spool
 from tests.cli.conftest import Holdfast
-from tests.remote.world import AGENT, Machine, Outage
+from tests.remote.world import AGENT, STREAM, Machine, Outage
 
 if TYPE_CHECKING:
     from holdfast.journal.interface import Head
+    from holdfast.journal.postgres.commit import Tip
+    from holdfast.journal.postgres.journal import PostgresJournal
 
 ALERT, TOO_MUCH = 30.0, 60.0  # dollars
 
@@ -304,6 +308,53 @@ def test_a_session_is_told_what_people_answered_elsewhere(
     machine.forward()
     told = machine.hook("SessionStart", source="resume")
     assert f"{asked.data['id']}: approved" in str(told)
+
+
+def test_what_a_command_says_while_the_server_is_read_is_not_taken_back(
+    machine: Machine, another: Machine, holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    another.go()
+    assert holdfast("estop", "--reason", "Wrong branch").code == 0
+    another.release()
+    machine.go()
+    said: list[int] = []
+
+    def say_then(server: PostgresJournal, stream: str) -> Tip:
+        found = tip(server, stream)
+        if stream == "stop:workspace" and not said:
+            said.append(holdfast("estop", "--reason", "Wrong branch").code)
+        return found
+
+    monkeypatch.setattr(mirror, "tip", say_then)
+    machine.forward()
+    assert said == [0]
+    assert latch.read(machine.hooks) is not None
+    assert Spool(machine.hooks.file()).file.load("stop:workspace")["snapshot"]["stopped"]
+
+
+def test_a_life_that_begins_while_the_server_is_read_is_known_to_its_hooks(
+    machine: Machine, another: Machine, holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.go()
+    holdfast("agent", "start", AGENT, "--feature", "feature_01_one")
+    another.go()
+    assert holdfast("agent", "resume", AGENT, "--yes").code == 0
+    machine.go()
+    said: list[int] = []
+
+    def resume_then(server: PostgresJournal, stream: str) -> Tip:
+        found = tip(server, stream)
+        if stream == STREAM and not said:
+            said.append(holdfast("agent", "resume", AGENT, "--yes").code)
+        return found
+
+    monkeypatch.setattr(mirror, "tip", resume_then)
+    machine.forward()
+    assert said == [0]
+    assert "failed" not in machine.beat(step="of the new life")
+    machine.forward()
+    kinds = [record["kind"] for record in machine.on_server(STREAM)]
+    assert kinds == ["started", "resumed", "resumed", "beat"]
 
 
 def test_an_older_word_does_not_take_a_newer_ones_place(machine: Machine) -> None:

@@ -27,7 +27,7 @@ from tests.rfc.world import DISCOVER
 LOADED = """
 import encodings.ascii, shlex, glob, tempfile, click, holdfast.cli.frame, holdfast.cli.parser
 import holdfast.rfc.api, holdfast.rfc.summary, holdfast.rfc.lint
-import holdfast.cli.verbs.rfc
+import holdfast.rfc.cli
 import holdfast.kernel.inbox, holdfast.journal.sqlite
 """
 RUN = """

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import holdfast
+from holdfast.kernel.text import split_words
 from holdfast.kernel.tree_file import TreeFile
 from holdfast.rfc.rules.model import BootstrapError
 from tests.rfc.world import (
@@ -72,10 +73,12 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.mark.clause("RFC-40", "RFC-45", "RFC-46", "RFC-49")
 def test_the_reads_in_their_exact_order(failed: Rfc, opened: list[str]) -> None:
     Path("references").mkdir()
-    references = [
-        *("references/phase_design.md", "references/rfc_template.md"),
-        *("references/design_assets.md", "references/methodology.md"),
-    ]
+    references = list(
+        split_words(
+            "references/phase_design.md references/rfc_template.md "
+            "references/design_assets.md references/methodology.md"
+        )
+    )
     for path in references:
         Path(path).write_text("How to design.\n")
     opened.clear()

@@ -43,18 +43,34 @@ if TYPE_CHECKING:
     from holdfast.rfc.rules.model import Extra, RfcState, Section
 
 NASTY = (
-    *("```", "```python x = 1 ```", "## Meta", "### Scan Insights", "# Checkpoint: other", "---"),
-    *("- - -", "* a", "1. one", "<!-- open", "--> closed", "a <!-- b --> c", "| a | b |", "> said"),
-    *(
-        "שלום עולם",
-        "مرحبا \u202e abc",
-        "한국어 텍스트",
-        "emoji 👩‍👩‍👧 here",
-        "e\u0301",
-        "\\",
-        "&lt;",
-    ),
-    *("- checkpoint_version: 9", "Resolved: none", "~~~", "=====", "[a](b)", "`", "\ufeffx"),
+    "```",
+    "```python x = 1 ```",
+    "## Meta",
+    "### Scan Insights",
+    "# Checkpoint: other",
+    "---",
+    "- - -",
+    "* a",
+    "1. one",
+    "<!-- open",
+    "--> closed",
+    "a <!-- b --> c",
+    "| a | b |",
+    "> said",
+    "שלום עולם",
+    "مرحبا \u202e abc",
+    "한국어 텍스트",
+    "emoji 👩‍👩‍👧 here",
+    "e\u0301",
+    "\\",
+    "&lt;",
+    "- checkpoint_version: 9",
+    "Resolved: none",
+    "~~~",
+    "=====",
+    "[a](b)",
+    "`",
+    "\ufeffx",
 )
 BULLETS = some.one_of(
     some.sampled_from(NASTY),
@@ -141,11 +157,29 @@ SOUP = some.lists(
     some.one_of(
         some.sampled_from(
             [
-                *("# Checkpoint: auth-model", "## Meta", "---", "## DISCOVER Exit", "## Mine", ""),
-                *("### Scan Insights", "### Active Tensions", "- checkpoint_version: 3"),
-                *("- last_phase: discover", "- strictness: Full", "- a bullet", "  more of it"),
-                *("- artifact_state: rfc.md(0123abcd), evidence(1 items), gate_b_round=0", "```"),
-                *("<!-- a -->", "<!--", "-->", "text", "~~~", "  - nested", "\t- tab", "* star"),
+                "# Checkpoint: auth-model",
+                "## Meta",
+                "---",
+                "## DISCOVER Exit",
+                "## Mine",
+                "",
+                "### Scan Insights",
+                "### Active Tensions",
+                "- checkpoint_version: 3",
+                "- last_phase: discover",
+                "- strictness: Full",
+                "- a bullet",
+                "  more of it",
+                "- artifact_state: rfc.md(0123abcd), evidence(1 items), gate_b_round=0",
+                "```",
+                "<!-- a -->",
+                "<!--",
+                "-->",
+                "text",
+                "~~~",
+                "  - nested",
+                "\t- tab",
+                "* star",
             ]
         ),
         BULLETS,
@@ -155,12 +189,15 @@ SOUP = some.lists(
 
 
 HEADER = [
-    *("# Checkpoint: auth-model", "## Meta", "- checkpoint_version: 3", "- last_phase: discover"),
-    *(
-        "- strictness: Full",
-        "- artifact_state: rfc.md(0123abcd), evidence(1 items), gate_b_round=0",
-    ),
-    *("---", "## DISCOVER Exit", "### Scan Insights"),
+    "# Checkpoint: auth-model",
+    "## Meta",
+    "- checkpoint_version: 3",
+    "- last_phase: discover",
+    "- strictness: Full",
+    "- artifact_state: rfc.md(0123abcd), evidence(1 items), gate_b_round=0",
+    "---",
+    "## DISCOVER Exit",
+    "### Scan Insights",
 ]
 
 

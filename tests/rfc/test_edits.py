@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from tests.rfc.world import (
     done,
     fields,
     headings,
+    review,
     set_fields,
     through,
 )
@@ -240,9 +242,11 @@ def test_removed_files_come_back_with_the_next_checkpoint(failed: Rfc) -> None:
 
 
 def test_an_older_version_that_was_checked_out_is_what_holds(failed: Rfc) -> None:
-    old = CHECKPOINT.read_text("utf-8")
+    git = ("git", "-c", "user.name=Tester", "-c", "user.email=tester@example.com")
+    subprocess.run([*git, "add", "--force", str(CHECKPOINT)], check=True)
+    subprocess.run([*git, "commit", "--quiet", "-m", "a checkpoint"], check=True)
     done(failed("write", "design", given=DESIGN.replace("narrowly", "clearly")))
-    CHECKPOINT.write_text(old, "utf-8")
+    subprocess.run([*git, "checkout", "--quiet", "--", str(CHECKPOINT)], check=True)
     assert failed("write", "discover", given=DISCOVER).code == 1
     done(failed("write", "discover", "--accept-versions", given=DISCOVER))
     text = CHECKPOINT.read_text("utf-8")
@@ -374,3 +378,56 @@ def test_a_folder_that_leads_elsewhere(failed: Rfc, tmp_path: Path) -> None:
     for words in (("bootstrap", ID), ("write", "design", ID), ("lint", ID)):
         assert failed(*words, given=DESIGN).code == 4, words
     assert (tmp_path / "elsewhere" / "checkpoint.md").read_bytes() == before
+
+
+BY_HAND = f"""\
+# Checkpoint: {ID}
+
+## Meta
+- checkpoint_version: 4
+- last_phase: discover
+- strictness: Standard
+- artifact_state: rfc.md(00000000), evidence(2 items), gate_b_round=0
+
+---
+
+## DISCOVER Exit
+
+{DISCOVER}"""
+
+
+@pytest.mark.clause("RFC-11", "AMB-RFC-08")
+def test_files_in_the_documents_own_form_are_right_and_keep_their_words(rfc: Rfc) -> None:
+    FOLDER.mkdir(parents=True)
+    CHECKPOINT.write_text(BY_HAND, "utf-8")
+    stated = {"current_phase": "design", "gate_b_round": 0, "strictness": "Standard"}
+    STATE.write_text(json.dumps({**stated, "checkpoint_version": 4}), "utf-8")
+    (FOLDER / "rfc.md").write_text("# RFC\n", "utf-8")
+    (FOLDER / "evidence.json").write_text('{"items": []}', "utf-8")
+    before = CHECKPOINT.read_text("utf-8"), STATE.read_text("utf-8")
+    assert rfc("lint").out.endswith("No errors.\n")
+    assert rfc("bootstrap").code == 0
+    assert (CHECKPOINT.read_text("utf-8"), STATE.read_text("utf-8")) == before
+    answer = rfc("transition", "design-gate-a", "--from", "-", given=DESIGN)
+    assert answer.code == 0, answer.err
+    after = json.loads(STATE.read_text("utf-8"))
+    assert (after["strictness"], after["checkpoint_version"]) == ("Standard", 5)
+    assert not {"rfc_id", "schema_version", "template_id", "created_at"} & set(after)
+    assert "- checkpoint_version: 5\n" in CHECKPOINT.read_text("utf-8")
+    assert rfc("lint").out.endswith("No errors.\n")
+
+
+@pytest.mark.clause("RFC-04", "RFC-47")
+def test_a_failed_round_says_at_the_transition_that_the_context_must_restart(
+    begun: Rfc, holdfast: Holdfast
+) -> None:
+    through(begun, "discover", "design")
+    answer = begun("transition", "gate-b-fail", "--from", "-", given=FEEDBACK)
+    assert "The context must restart" in answer.out
+    assert f"holdfast rfc bootstrap {ID}" in answer.out
+    for words in (("status",), ()):
+        said = holdfast(*words).out
+        assert f"RFC {ID} failed round 1 of 2 of Gate-B: its context must restart" in said
+        assert f"holdfast rfc bootstrap {ID}" in said
+    review()
+    assert "internal reasoning: NOT written to any file" in begun("bootstrap").out

@@ -55,7 +55,8 @@ def test_without_an_rfc_nothing_of_it_is_loaded_or_said(
     for name in [name for name in sys.modules if name.startswith("holdfast.rfc")]:
         monkeypatch.delitem(sys.modules, name)
     assert "RFC" not in packed(captured)
-    assert not [name for name in sys.modules if name.startswith("holdfast.rfc")]
+    loaded = {name for name in sys.modules if name.startswith("holdfast.rfc")}
+    assert loaded == {"holdfast.rfc", "holdfast.rfc.hooks"}, "the look whether there is one"
 
 
 def test_the_notes_of_an_open_rfc(captured: Holdfast, begun: Rfc) -> None:
@@ -94,7 +95,7 @@ def test_what_was_written_by_hand_is_in_it(captured: Holdfast, begun: Rfc) -> No
 def test_without_a_session_an_open_rfc_is_enough(failed: Rfc, holdfast: Holdfast) -> None:
     text = packed(holdfast)
     assert text.startswith(
-        "Holdfast: UNKNOWN. No session was captured here; what else is on record follows.\n"
+        "Holdfast: No session was captured here; what else is on record follows.\n"
     )
     assert f"Before you go on, run `{BOOTSTRAP}`." in text
     assert re.findall("^## (.*)$", text, re.MULTILINE) == [

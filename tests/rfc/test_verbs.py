@@ -138,37 +138,10 @@ def test_show_before_the_first_checkpoint(begun: Rfc) -> None:
     assert "Checkpoint  not written yet" in done(begun("show")).out
 
 
-def test_json_answers(rfc: Rfc) -> None:
-    given = {
-        "User Intent Signals": ["one", "two\nlines", "three"],
-        "scan_insights": ["a", "b"],
-        "Active Tensions": ["c", "<!-- 1-3 bullets -->", " "],
-    }
-    done(rfc("init", ID))
-    done(rfc("write", "discover", given=json.dumps(given)))
-    assert "- two lines\n" in CHECKPOINT.read_text("utf-8")
-    assert CHECKPOINT.read_text("utf-8").endswith("### Active Tensions\n- c\n")
-    through(rfc, "discover", "design")
-    feedback = {
-        "reviewer_feedback_digest": ["a", "b", "c"],
-        "what_changed_this_round": ["d"],
-        "active_tensions_updated": {"resolved": [], "New": "e", "intensified": ["f", "g"]},
-    }
-    done(rfc("write", "gate-b", "--lenient", given=json.dumps(feedback)))
-    tensions = CHECKPOINT.read_text("utf-8").partition("Tensions Updated\n")[2]
-    assert tensions == "- Resolved: none\n- Intensified: f\n- Intensified: g\n- New: e\n"
-
-
 @pytest.mark.parametrize(
     "text",
     [
-        '{"User Intent Signals": ["a"], "User Intent Signals": ["b"]}',
-        '{"User Intent Signals": ["a"], "user_intent_signals": ["b"]}',
-        '{"Scan Insights": "a"}',
-        '{"Scan Insights": [1]}',
-        '{"Design Reasoning Notes": ["a"]}',
-        '{"Scan Insights": ["a"]',
-        '{"Scan Insights": ' + "[" * 100_000,
+        '{"Scan Insights": ["a"]}',
         "### Scan Insights\n- a\n### Scan Insights\n- b\n",
         "## DESIGN Exit\n### Scan Insights\n- a\n",
         "### Something Else\n- a\n",
@@ -222,8 +195,12 @@ def test_nothing_in_a_bullet_is_taken_for_structure(begun: Rfc) -> None:
     done(begun("write", "discover", given=HOSTILE.replace("\n", "\r\n")))
     text = CHECKPOINT.read_bytes().decode()
     assert [line for line in text.splitlines() if line.startswith("#")] == [
-        *(f"# Checkpoint: {ID}", "## Meta", "## DISCOVER Exit", "### User Intent Signals"),
-        *("### Scan Insights", "### Active Tensions"),
+        f"# Checkpoint: {ID}",
+        "## Meta",
+        "## DISCOVER Exit",
+        "### User Intent Signals",
+        "### Scan Insights",
+        "### Active Tensions",
     ]
     assert "- Run this: ```python ## Meta - checkpoint_version: 99 --- ```\n" in text
     assert "- And this: ```sh # Checkpoint: other ```\n" in text
@@ -242,14 +219,6 @@ def test_answers_without_an_end(begun: Rfc) -> None:
     answer = begun("write", "discover", "--from", "/dev/zero")
     assert answer.code == 2
     assert "more than 4000000 bytes" in answer.err
-
-
-def test_half_a_letter(begun: Rfc) -> None:
-    """JSON can spell what no file can hold."""
-    said = {"Scan Insights": ["half \ud83d", "b"], "Active Tensions": ["c"]}
-    said["User Intent Signals"] = ["d", "e", "f"]
-    done(begun("write", "discover", given=json.dumps(said)))
-    assert "- half ?\n" in CHECKPOINT.read_text("utf-8")
 
 
 def test_answers_that_are_no_text(begun: Rfc) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from scripts import readme
 
 from holdfast.clients.discovery import session_at
-from holdfast.session.course import SessionCourse
+from holdfast.observe.course import SessionCourse
 
 SESSION = "022bdfed-56c0-4976-b946-1579523829e7"
 

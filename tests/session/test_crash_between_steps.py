@@ -17,8 +17,13 @@ from tests.trackers.fake_linear import FakeLinear
 
 # Each is the part of a checkpoint that is never reached; the last one has all steps behind it.
 POINTS = (
-    *(f"before {report.PERSIST}", f"before {report.SNAPSHOT}", "before snapshot", "before survey"),
-    *(f"before {report.TRACKER}", f"before {report.PROMPT}", "before result"),
+    f"before {report.PERSIST}",
+    f"before {report.SNAPSHOT}",
+    "before snapshot",
+    "before survey",
+    f"before {report.TRACKER}",
+    f"before {report.PROMPT}",
+    "before result",
 )
 
 
@@ -94,8 +99,15 @@ def test_two_checkpoints_at_the_same_moment(
     running = [
         warm.start(
             [
-                *(sys.executable, "-m", "holdfast", "checkpoint", *profile),
-                *("--session", "shared", "--done", name),
+                sys.executable,
+                "-m",
+                "holdfast",
+                "checkpoint",
+                *profile,
+                "--session",
+                "shared",
+                "--done",
+                name,
             ],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -121,8 +133,16 @@ def test_the_first_two_checkpoints_ever_at_the_same_moment(
     running = [
         warm.start(
             [
-                *(sys.executable, "-m", "holdfast", "checkpoint", "--issue", "CIA-1"),
-                *("--task", name, "--file", "a.py"),
+                sys.executable,
+                "-m",
+                "holdfast",
+                "checkpoint",
+                "--issue",
+                "CIA-1",
+                "--task",
+                name,
+                "--file",
+                "a.py",
             ],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

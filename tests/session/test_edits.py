@@ -18,6 +18,7 @@ from scripts.page_stories import leave_session
 
 import holdfast as library
 from holdfast.clients.table import NAMES
+from holdfast.kernel.text import split_words
 from tests.clients.conformance.cases import CASES, put_session
 from tests.conftest import Git
 from tests.session import world
@@ -71,8 +72,8 @@ def test_edits_that_were_discarded_are_had_back(
     assert "To undo it: holdfast snapshot restore " in done.out
     assert "csv.writer" in Path("tally/export_csv.py").read_text()
     assert not Path("scratch").exists()
-    has_all = "no checkpoint of this session; the work tree has all its edits"
-    assert holdfast("resume").out.startswith(f"Holdfast: UNKNOWN ({has_all}).")
+    has_all = "the work tree has all edits of this session, which has no checkpoint"
+    assert holdfast("resume").out.startswith(f"Holdfast: {has_all}.")
     again = holdfast("edits", "--apply").out
     assert "The work tree lacks no edit that can be brought back." in again
     assert "Nothing was written." in again
@@ -198,6 +199,23 @@ def test_what_changed_elsewhere_in_the_file_stays(
     assert Path("a.txt").read_text() == "".join(lines)
 
 
+def test_a_comment_two_lines_below_is_no_conflict(
+    conversation: Conversation, git: Git, holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The old text stands in the file once, whatever was written beside it."""
+    before = "def total(items):\n    result = 0\n    return result\n"
+    Path("a.py").write_text(before)
+    commit(git, monkeypatch)
+    conversation.edit("a.py", "    result = 0\n", "    result = sum(items)\n")
+    conversation.leave()
+    Path("a.py").write_text(before.replace("    return", "    # mine\n    return"))
+    assert states(holdfast("edits", "--json").data) == {"a.py": "missing"}
+    assert holdfast("edits", "--apply").code == 0
+    assert Path("a.py").read_text() == (
+        "def total(items):\n    result = sum(items)\n    # mine\n    return result\n"
+    )
+
+
 def test_the_same_lines_changed_since_are_a_conflict(
     conversation: Conversation, git: Git, holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -318,8 +336,10 @@ def test_no_path_of_a_transcript_leads_out_of_the_work_tree(
     Path("link").symlink_to(outside)
     Path("file-link").symlink_to(outside / "x")
     for name in (
-        *("../outside/x", "link/x", "file-link", ".git/hooks/post-checkout", "sub/.GIT/config"),
-        *(".claude/settings.json", ".mcp.json", "a\x1bb"),
+        *split_words("../outside/x link/x file-link .git/hooks/post-checkout sub/.GIT/config"),
+        ".claude/settings.json",
+        ".mcp.json",
+        "a\x1bb",
     ):
         conversation.write(name, "planted\n")
     conversation.leave()

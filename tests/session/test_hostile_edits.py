@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.kernel.text import split_words
 from tests.conftest import Git
 from tests.session import world
 from tests.session.world import Conversation, Holdfast
@@ -17,12 +18,13 @@ from tests.swapping import Swapper
 home, conversation = world.home, world.conversation
 
 # Settings that start programs: of editors, shells, git's helpers, clients, containers.
-STARTERS = (
-    *(".vscode/tasks.json", ".envrc", ".husky/pre-commit", ".opencode/plugins/x.js"),
-    *(".github/hooks/x.json", ".devcontainer/devcontainer.json", "sub/.claude/settings.json"),
-    *("sub/.mcp.json", ".idea/runConfigurations/x.xml", "sub/.envrc", ".zshrc", ".gitattributes"),
-    *("node_modules/.bin/tsc", "x.code-workspace", "opencode.json", "sub/.Claude/settings.json"),
-    *(".pre-commit-config.yaml", ".some-editor-of-next-year/start.json"),
+STARTERS = split_words(
+    ".vscode/tasks.json .envrc .husky/pre-commit .opencode/plugins/x.js "
+    ".github/hooks/x.json .devcontainer/devcontainer.json "
+    "sub/.claude/settings.json sub/.mcp.json .idea/runConfigurations/x.xml "
+    "sub/.envrc .zshrc .gitattributes node_modules/.bin/tsc x.code-workspace "
+    "opencode.json sub/.Claude/settings.json .pre-commit-config.yaml "
+    ".some-editor-of-next-year/start.json"
 )
 
 

@@ -154,7 +154,7 @@ def test_an_edit_that_was_lost_before_the_work_tree_was_looked_at_is_named(
     repository: Path, captured: Conversation, holdfast: Holdfast, git: Git
 ) -> None:
     holdfast("checkpoint", "--auto", "--session", SESSION)
-    assert holdfast("resume").out.startswith("Holdfast: UNKNOWN (unknown: whether the work tree")
+    assert holdfast("resume").out.startswith("Holdfast: nobody looked whether the work tree")
     git("checkout", "--", "a.txt")
     assert holdfast("resume").out.startswith("Holdfast: DRIFTED. ")
 

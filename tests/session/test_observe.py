@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from holdfast.clients.conversation import CUT, SessionEvent, task_of
-from holdfast.session.mentions import names_in
-from holdfast.session.observe import STEPS, observe
-from holdfast.session.observed_commands import same_command
-from holdfast.session.observed_state import LARGEST, ROOM, weight_now
+from holdfast.observe.commands import same_command
+from holdfast.observe.fold import STEPS, observe
+from holdfast.observe.mentions import names_in
+from holdfast.observe.model import LARGEST, ROOM, weight_now
 
 if TYPE_CHECKING:
-    from holdfast.session.observed_state import Observation
+    from holdfast.observe.model import Observation
 
 CWD = "/home/dev/shop"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.session.outcome import ends_of, is_check, step_covers, steps_of
+from holdfast.observe.outcome import ends_of, is_check, step_covers, steps_of
 
 PYTEST = "=================== 1 failed, 3 passed in 0.12s ==================="
 

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.clients.conversation import SessionEvent, task_of
-from holdfast.session.handover_text import mark_missing_files
-from holdfast.session.observe import observe
-from holdfast.session.pack import INTRODUCTION, render
-from holdfast.session.pack_observation import NAMES_OF_A_FILE
+from holdfast.observe.fold import observe
+from holdfast.pack.handover_text import mark_missing_files
+from holdfast.pack.pack import INTRODUCTION, render
 from holdfast.session.rules.handover import next_step as next_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from holdfast.session.pack import Parts
+    from holdfast.pack.pack import Parts
 
 CWD = "/home/dev/shop"
 
@@ -71,20 +70,20 @@ def test_a_pack_tells_the_session_in_its_order() -> None:
         "Plan put to the person",
         "Tasks, 1 of 2 done",
         "Still failing",
+        "Where the work stood",
         "Stated in a checkpoint, 3 h ago",
         "Waiting for a person",
         "Last words of the agent",
+        "What happened, oldest first",
         "Files edited, with names from their code",
         "Commands",
         "Files read",
-        "Commits, latest first",
-        "Earlier requests",
         "Subagents still out",
         "Notes, latest first",
     ]
     for line in (
         "  Now round to cents.",
-        "- Don't touch the schema.",
+        "- Don't touch the schema. (1 request ago)",
         "- Which rounding?: half even",
         "- [>] Rounding",
         "- pytest -q tests/basket (failed 2 calls ago)",
@@ -94,7 +93,7 @@ def test_a_pack_tells_the_session_in_its_order() -> None:
         "  It fails.",
         "- src/basket.py: basketLines",
         "- src/money.py",
-        "- 1a2b3c4 Rates of tax",
+        "- last commit 1a2b3c4 Rates of tax (no push seen since, no edit since)",
         "- Look for other roundings",
     ):
         assert line.split() in [one.split() for one in lines]
@@ -219,7 +218,7 @@ def test_a_pack_keeps_its_budget_and_says_what_it_left_out(budget: int) -> None:
 
 def test_nothing_stands_there_twice() -> None:
     text = render(seen(*SESSION), 6000)
-    assert text.count("Don't touch the schema") == 1 + text.count("- the first: Add tax")
+    assert text.count("Don't touch the schema") == 1
     assert text.count("total_of") == 1
 
 
@@ -272,8 +271,8 @@ def test_foreign_text_cannot_close_the_fence_or_forge_a_heading(words: str) -> N
         "## Files edited, with names from their code",
         "## Files read",
         "## Commands",
-        "## Commits, latest first",
-        "## Earlier requests",
+        "## What happened, oldest first",
+        "## Where the work stood",
         "## Subagents still out",
         "## Notes, latest first",
         "## Waiting for a person",
@@ -301,8 +300,7 @@ def test_a_file_with_many_names_has_the_most_used_beside_it() -> None:
     edits = [SessionEvent("edit", path="src/shop/basket.py", text=names)]
     lines = render(seen(*edits), 6000).split("\n")
     first = next(line for line in lines if line.startswith("- src/shop/basket.py: "))
-    assert first.count(", ") == NAMES_OF_A_FILE - 1
-    assert lines[lines.index(first) + 1].startswith("  further: name_of_")
+    assert first.count("name_of_") == 40
 
 
 def test_a_path_that_is_the_end_of_a_known_one_is_not_shown_again() -> None:
@@ -326,12 +324,14 @@ def test_where_the_client_wrote_its_own_summary() -> None:
     events = [
         *SESSION,
         SessionEvent("compact"),
-        SessionEvent("summary", at="2026-11-16T10:00:00Z", text="secret"),
+        SessionEvent(
+            "summary", at="2026-11-16T10:00:00Z", text="The totals were wrong because of the rates."
+        ),
     ]
     parts: Parts = {**seen(*events), "transcript": "/home/dev/one.jsonl"}
     text = render(parts, 6000)
     assert "- of 2026-11-16 10:00 UTC, 0 tool calls ago, in /home/dev/one.jsonl" in text
-    assert "secret" not in text
+    assert "From the client's summary: The totals were wrong because of the rates." in text
     assert "own summary" not in render({**seen(*SESSION), "transcript": "/x.jsonl"}, 6000)
 
 
@@ -341,7 +341,7 @@ def test_the_room_is_used() -> None:
         SessionEvent("edit", path=f"src/shop/part{number % 9}.py", text=" ".join(names[number::9]))
         for number in range(9)
     ]
-    for budget in (2500, 4000):
+    for budget in (2500, 3700):
         assert budget - 60 <= len(render(seen(*edits), budget)) <= budget
 
 

@@ -152,8 +152,14 @@ def test_the_result_stands_in_the_file_the_pack_and_the_record(
     repository: Path, holdfast: Holdfast, git: Git
 ) -> None:
     holdfast(
-        *("checkpoint", *WORK, "--claim", "It is described", "file:README.md"),
-        *("--claim", "It  builds\nwell", "run:false"),
+        "checkpoint",
+        *WORK,
+        "--claim",
+        "It is described",
+        "file:README.md",
+        "--claim",
+        "It  builds\nwell",
+        "run:false",
     )
     commit = git("rev-parse", "HEAD")[:12]
     found = holdfast("resume", "--json").data
@@ -239,8 +245,14 @@ def test_recheck_runs_no_command_that_came_with_the_journal(
 ) -> None:
     """In a tarball, through the inbox, or for another user: this user never ran it here."""
     holdfast(
-        *("checkpoint", *WORK, "--claim", "It is counted", f"run:{COUNTS}"),
-        *("--claim", "It is described", "file:README.md"),
+        "checkpoint",
+        *WORK,
+        "--claim",
+        "It is counted",
+        f"run:{COUNTS}",
+        "--claim",
+        "It is described",
+        "file:README.md",
     )
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "of another user"))
     answer = holdfast("resume", "--recheck")

@@ -14,9 +14,9 @@ from holdfast.hooks.session_start import TIP
 from holdfast.kernel import clock
 from holdfast.kernel.views import files
 from holdfast.kernel.workspace import discover
+from holdfast.pack.handover_text import how_long
 from holdfast.session import resume as resuming
 from holdfast.session.checkpoint import checkpoint
-from holdfast.session.handover_text import how_long
 from holdfast.session.rules.verdict import NOTHING_TO_COMPARE
 from tests.conftest import Git
 from tests.session import world
@@ -199,8 +199,8 @@ def test_what_an_automated_checkpoint_did_not_look_at_is_unknown(
     holdfast("checkpoint", *WORK, "--auto")
     Path("README.md").write_text("Changed, who knows when.\n")
     found = resumed(holdfast)
-    assert reasons(found) == ["unknown: whether the work tree changed"]
-    assert "unknown: whether the work tree changed" in found["pack"]
+    assert reasons(found) == ["nobody looked whether the work tree changed"]
+    assert "nobody looked whether the work tree changed" in found["pack"]
 
 
 # Foreign

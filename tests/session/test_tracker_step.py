@@ -269,13 +269,17 @@ def test_blockers_are_listed_and_the_status_says_so(
     repository: Path, holdfast: Holdfast, linear: FakeLinear
 ) -> None:
     holdfast(
-        *("checkpoint", *WORK, "--blocker", "No access (unblocked by: Ann)"),
-        *("--blocker", "No disk (unblocked by: a delivery)"),
+        "checkpoint",
+        *WORK,
+        "--blocker",
+        "No access (unblocked by: Ann)",
+        "--blocker",
+        "No disk (unblocked by: a delivery)",
     )
     assert field(linear, "Status") == "Blocked"
     listed = "No access (unblocked by: Ann); No disk (unblocked by: a delivery)"
     assert field(linear, "Blockers") == listed
-    holdfast("checkpoint", "--no-blockers")
+    holdfast("checkpoint", "--blocker", "")
     assert field(linear, "Status") == "In Progress"
     assert field(linear, "Blockers") == "None"
 

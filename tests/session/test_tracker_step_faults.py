@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from holdfast.kernel import clock, config
+from holdfast.kernel.streams import open_writer
 from holdfast.kernel.workspace import discover
 from holdfast.session import tracker_step
-from holdfast.streams import open_writer
 from tests import warm
 from tests.dying import die_at
 from tests.session import world

@@ -41,14 +41,26 @@ PROGRESS = Path(".ccc-progress.md")
 SAMPLES = Path(__file__).parent.parent / "hooks" / "samples"
 PATIENCE = 30.0  # seconds for what must happen; a loaded machine is slow, not wrong
 WORK = (
-    *("--issue", "ENG-12", "--title", "Parse dates", "--task", "Write the parser"),
-    *("--status", "half done", "--done", "Read the issue", "--remaining", "Write the docs"),
-    *("--next", "finish parse_date", "--file", "src/dates.py"),
+    "--issue",
+    "ENG-12",
+    "--title",
+    "Parse dates",
+    "--task",
+    "Write the parser",
+    "--status",
+    "half done",
+    "--done",
+    "Read the issue",
+    "--remaining",
+    "Write the docs",
+    "--next",
+    "finish parse_date",
+    "--file",
+    "src/dates.py",
 )
 PROMPT = (
     "Resume ENG-12. Current task: task 2 of 3. Key files: src/dates.py.\n"
-    "Next action: finish parse_date.\n"
-    "The task: Write the parser."
+    "Next action: finish parse_date."
 )
 
 # The session of a `Conversation`.

@@ -91,6 +91,7 @@ class FakeLinear(FakeServer):
         assert not errors, errors
         root = {
             "issue": self._issue,
+            "comment": self._comment,
             "commentCreate": self._create,
             "commentUpdate": self._update,
         }
@@ -131,9 +132,11 @@ class FakeLinear(FakeServer):
         self.writes.append(("update", id))
         return self._payload(info, id)
 
-    def _payload(self, info: object, id: str) -> dict[str, Any]:
+    def _comment(self, info: object, id: str) -> dict[str, Any]:
+        if id not in self.comments:
+            raise _error("Entity not found: Comment")
         comment = self.comments[id]
-        shown = {
+        return {
             "id": id,
             "body": comment.body,
             "url": f"https://linear.app/example/issue/{comment.issue}#comment-{id[:8]}",
@@ -141,6 +144,9 @@ class FakeLinear(FakeServer):
             "createdAt": NOW,
             "updatedAt": NOW,
         }
+
+    def _payload(self, info: object, id: str) -> dict[str, Any]:
+        shown = self._comment(info, id)
         return {"success": True, "lastSyncId": float(len(self.writes)), "comment": shown}
 
 

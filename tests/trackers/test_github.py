@@ -62,6 +62,15 @@ def test_a_stored_id_of_a_comment_that_is_not_ours_changes_nothing_there(
     assert ours(github_server).count("status") == 1
 
 
+@pytest.mark.clause("CCC-49", "CCC-67")
+def test_the_status_comment_of_another_tool_is_updated(github_server: FakeGitHub) -> None:
+    theirs = github_server.add_comment(12, "## Checkpoint Status\n\nold", OURSELVES)
+    receipt = upsert(github_server, "status", str(theirs.id))
+    assert (receipt["comment"], receipt["created"]) == (str(theirs.id), False)
+    assert ours(github_server) == ["status"]
+    assert upsert(github_server, "later")["comment"] == str(theirs.id), "found without the id, too"
+
+
 def test_the_marker_is_the_last_line_and_not_seen_on_the_page(github_server: FakeGitHub) -> None:
     upsert(github_server, "## Checkpoint Status\n\nWell.\n")
     [comment] = github_server.on(12)

@@ -62,6 +62,15 @@ def test_a_stored_id_of_a_comment_that_is_not_ours_changes_nothing_there(
     assert linear_server.comments[elsewhere].body == "our words there"
 
 
+@pytest.mark.clause("CCC-49", "CCC-67")
+def test_the_status_comment_of_another_tool_is_updated(linear_server: FakeLinear) -> None:
+    theirs = "0d0ecabb-7a4c-4a7c-9f3a-0d6a9f2d7b11"
+    linear_server.comments[theirs] = Comment(theirs, "ENG-12", "## Checkpoint Status\n\nold")
+    receipt = upsert(linear_server, "status", theirs)
+    assert (receipt["comment"], receipt["created"]) == (theirs, False)
+    assert [one.body for one in linear_server.on("ENG-12")] == ["status"]
+
+
 @pytest.mark.clause("CCC-50")
 def test_without_a_stored_id_create_is_asked_and_the_comment_is_found(
     linear_server: FakeLinear,

@@ -126,9 +126,9 @@ def test_no_new_journal_begins_where_one_goes_away_while_inboxes_are_looked_at(
 
     def look(place: str) -> list[str]:
         moved(world)
-        return inbox.waiting(place)
+        return inbox.list_waiting(place)
 
-    monkeypatch.setattr(background, "inbox", SimpleNamespace(waiting=look))
+    monkeypatch.setattr(background, "inbox", SimpleNamespace(list_waiting=look))
     visitor.server.cache.inboxes.take_in()
     assert not os.path.exists(world.workspace.journal_path)
     assert "is away" in visitor.get("/board").text

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.gates.answer import refused_attempts
+from holdfast.kernel.text import split_words
 from holdfast.kernel.workspace import discover
 from holdfast.web.access import IDLE_SECONDS, LINK_SECONDS, TRIES, SignIns
 from holdfast.web.urls import Address, safe_link
@@ -205,11 +206,20 @@ def test_a_link_of_an_agent_never_leads_to_the_pages_own_host(url: str, followed
 @pytest.mark.parametrize(
     "host",
     [
-        *("127.1", "2130706433", "0x7f000001", "0x7f.1", "0177.0.0.1", "127.0.0.01", "127.0.0.1."),
-        *("127.0.1.", "2130706433.", "0x7f.1.", "127.0.0.%31", "127.0.0.1%2e", "%6cocalhost"),
-        *("①②⑦.0.0.1", "127。0。0。1", "１２７.0.0.1", "127.0.0.1\\.example.com", "ex_ample.org"),
-        *("user@example.org", "@127.0.0.1", "[::ffff:127.0.0.1]"),
-        *("[0:0:0:0:0:0:0:1]", "[::1%25lo]", "exa\tmple.org", "example.org.", "-x.org", "x..org"),
+        *split_words("127.1 2130706433 0x7f000001 0x7f.1 0177.0.0.1 127.0.0.01 127.0.0.1."),
+        *split_words("127.0.1. 2130706433. 0x7f.1. 127.0.0.%31 127.0.0.1%2e %6cocalhost"),
+        "①②⑦.0.0.1",
+        "127。0。0。1",
+        "１２７.0.0.1",
+        "127.0.0.1\\.example.com",
+        "ex_ample.org",
+        *split_words("user@example.org @127.0.0.1 [::ffff:127.0.0.1]"),
+        "[0:0:0:0:0:0:0:1]",
+        "[::1%25lo]",
+        "exa\tmple.org",
+        "example.org.",
+        "-x.org",
+        "x..org",
     ],
 )
 def test_a_host_that_is_written_otherwise_is_no_link(host: str) -> None:

@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from holdfast.kernel import clock
-from holdfast.session.course import Moment
+from holdfast.observe.course import Moment
 from holdfast.web import figures
 
 START = clock.parse("2026-11-16T09:00:00Z")

@@ -7,7 +7,7 @@ from urllib.parse import quote
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holdfast.web.table import CHANGES, PAGES
+from holdfast.web.table import changes, files, pages
 from tests.web.world import Visitor, World
 
 WORDS = st.one_of(
@@ -24,7 +24,13 @@ FIELDS = st.dictionaries(
     max_size=5,
 )
 FUZZED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-PATHS = st.sampled_from([row.path for row in (*PAGES, *CHANGES)])
+PATHS = st.sampled_from(
+    [
+        *(one.path for one in pages()),
+        *(one.path for one in changes()),
+        *(one.path for one in files()),
+    ]
+)
 
 
 def filled(path: str, words: list[str]) -> str:

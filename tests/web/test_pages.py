@@ -132,7 +132,7 @@ def test_a_bug_is_a_page_and_the_next_request_is_answered(
     from holdfast.web.pages import board
 
     with monkeypatch.context() as broken:
-        broken.setattr(board, "gather", lambda *_: 1 / 0)
+        broken.setattr(board, "asks", lambda: 1 / 0)
         answer = visitor.get("/board")
         assert answer.status_code == 500
         assert "A bug in holdfast" in answer.text

@@ -12,9 +12,9 @@ from holdfast.budgets import alerts
 from holdfast.budgets.check import Budget
 from holdfast.budgets.stop import SETTLED
 from holdfast.estop import stop as estop
-from holdfast.gates.notices import TAMPERED
 from holdfast.kernel import clock, latch
 from holdfast.maintenance import status
+from holdfast.people.notices import TAMPERED
 from tests.gates import test_notices
 from tests.gates.test_notices import Service
 from tests.web import stories
@@ -39,7 +39,7 @@ def test_every_card_leads_to_its_page(world: World, visitor: Visitor) -> None:
         assert visitor.get(one["href"]).status_code == 200
         assert f'href="{one["href"]}"' in text
     assert (found["run"]["word"], found["run"]["lane"]) == ("waiting", "quiet")
-    assert (found["run"]["done"], found["run"]["steps"]) == (2, 3)
+    assert (found["run"]["done"], found["run"]["steps"]) == (2, 2)
 
 
 def test_a_run_that_waits_names_the_question_in_its_lane(world: World, visitor: Visitor) -> None:
@@ -98,7 +98,7 @@ def test_a_stop_whose_latch_was_removed_is_set_again_and_told(
     assert place["stopped"]["reason"] == "too expensive"
     said = "A program tried to lift the emergency stop"
     assert said in visitor.get("/board").text
-    assert any(said in one["what"] for one in status.list_attention(world.workspace))
+    assert any(said in one.what for one in status.list_attention(world.workspace))
     (told,) = service.told
     assert told["title"] == TAMPERED
     assert told["message"] == "The file of the emergency stop was removed. It is set again."
@@ -129,7 +129,7 @@ def test_an_alert_whose_file_was_removed_is_set_again_and_told(
     shutil.rmtree(os.path.join(world.workspace.home, "alerts"))
     said = "A program tried to lift the alert of cost"
     assert said in visitor.get("/board").text
-    assert any(said in one["what"] for one in status.list_attention(world.workspace))
+    assert any(said in one.what for one in status.list_attention(world.workspace))
     (told,) = service.told
     assert told["message"] == "The file of the alert of cost was removed. It is set again."
     assert alerts.is_waiting(world.workspace, "s1", "cost")

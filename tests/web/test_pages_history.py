@@ -17,8 +17,8 @@ from holdfast.journal.sqlite import SqliteJournal
 from holdfast.kernel import clock
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.stream_write import draft
+from holdfast.kernel.streams import open_writer
 from holdfast.maintenance import doctor
-from holdfast.streams import open_writer
 from holdfast.web import background
 from holdfast.web.pages import history
 from holdfast.web.pages.history import AT_ONCE

@@ -11,8 +11,9 @@ from urllib.parse import quote
 import pytest
 
 from holdfast.kernel import clock
+from holdfast.kernel.text import split_words
 from holdfast.plans.runs import RunFolder, RunStream
-from holdfast.web.table import PAGES
+from holdfast.web.table import pages
 from tests.plans.world import World as Plans
 from tests.plans.world import auto
 from tests.web import stories
@@ -156,7 +157,7 @@ def test_work_leads_to_every_page(world: World, visitor: Visitor) -> None:
 
 
 def test_an_empty_workspace_has_every_page(visitor: Visitor) -> None:
-    for page in PAGES:
+    for page in pages():
         if "{" not in page.path:
             assert visitor.get(page.path).status_code == 200, page.name
             assert visitor.get(f"{page.path}.json").status_code == 200, page.name
@@ -207,8 +208,16 @@ def test_a_wrong_id_is_said_helpfully(world: World, visitor: Visitor, kind: str,
 
 
 HOSTILE_IDS = (
-    *("..", "%2e%2e%2fetc", ".hidden", "a%00b", "%0a", "a" * 5000, "%F0%9F%98%80", "*", "%25"),
-    *("-x", "'--", "a%20b"),
+    "..",
+    "%2e%2e%2fetc",
+    ".hidden",
+    "a%00b",
+    "%0a",
+    "a" * 5000,
+    "%F0%9F%98%80",
+    "*",
+    "%25",
+    *split_words("-x '-- a%20b"),
 )
 
 
@@ -229,7 +238,7 @@ def test_a_word_of_the_address_that_is_no_number(visitor: Visitor, path: str) ->
 
 def test_a_session_that_ended_two_hours_ago(world: World, visitor: Visitor) -> None:
     """Its last stretch does not grow any more."""
-    from holdfast.streams import open_writer
+    from holdfast.kernel.streams import open_writer
 
     stories.capture(world)
     ended = {"do": "ended", "reason": "exit"}
@@ -282,3 +291,23 @@ def test_half_a_letter_is_shown_somehow(world: World, visitor: Visitor) -> None:
     (folder / "secondary_a.json").write_text(json.dumps(known))
     assert "half a letter" in visitor.get("/fleet").text
     assert visitor.get("/fleet.json").status_code == 200
+
+
+def test_the_fleet_shows_the_messages_between_agents(world: World, visitor: Visitor) -> None:
+    checkpoints, comms = world.root / "agent_checkpoints", world.root / "agent_comms"
+    checkpoints.mkdir()
+    comms.mkdir()
+    known = {"agent_id": "Secondary-A", "status": "WAITING"}
+    (checkpoints / "secondary_a.json").write_text(
+        json.dumps({**known, "last_checkpoint": clock.stamp(clock.now())})
+    )
+    (comms / "secondary_a_to_primary.md").write_text(
+        "# Messages: Secondary-A → Primary\n\n## Message 1 (2026-01-15 15:00) ⏳ UNREAD\n"
+        f"**Subject:** Which key? {HOSTILE}\n**Action:** Say which\n"
+        "**Details:** There are two\n**Next:** Go on\n**Acknowledge:** Reply\n"
+    )
+    text = visitor.get("/fleet").text
+    assert "secondary_a → primary · Which key?" in text
+    assert "There are two" in text
+    assert "unread" in text
+    assert "<script>alert" not in text

@@ -85,7 +85,7 @@ def test_the_command_of_the_unit_serves_until_it_is_ended(world: World) -> None:
         process.send_signal(signal.SIGTERM)
         # Restart=on-failure: an end that was asked for must not look like a failure.
         assert process.wait(PATIENCE) == 0
-    assert service.running() is None
+    assert service.find_service() is None
 
 
 def test_the_container_serves_behind_its_proxy(world: World) -> None:

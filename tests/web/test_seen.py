@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from holdfast.budgets.check import Budget
+from holdfast.fleet.pages import in_larger_units
 from holdfast.kernel import clock
 from holdfast.plans.runs import RunFolder, RunStream
-from holdfast.web.cards import in_larger_units
 from holdfast.web.record_text import without_terminal_codes
 from holdfast.web.rendering import templates
 from holdfast.web.work_tree import MOST_FILES

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.kernel.text import split_words
 from holdfast.web.urls import Address
 from tests import warm
 from tests.gates.person import Terminal
@@ -177,8 +178,11 @@ def test_a_taken_port_is_named_and_the_default_moves_on(world: World) -> None:
 def test_a_bad_certificate_is_said(world: World, tmp_path: Path) -> None:
     (tmp_path / "x").write_text("no certificate")
     terminal = Terminal(
-        *("serve", "--port", "0", "--host", "localhost"),
-        *("--tls-certificate", str(tmp_path / "x"), "--tls-key", str(tmp_path / "x")),
+        *split_words("serve --port 0 --host localhost"),
+        "--tls-certificate",
+        str(tmp_path / "x"),
+        "--tls-key",
+        str(tmp_path / "x"),
         columns=200,
     )
     seen = terminal.leave()
@@ -190,16 +194,28 @@ def test_an_encrypted_page(world: World, tmp_path: Path) -> None:
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
     subprocess.run(
         [
-            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"),
-            *("-subj", "/CN=localhost", "-keyout", str(key), "-out", str(certificate)),
+            *split_words("openssl req -x509 -newkey rsa:2048 -nodes -days 2"),
+            "-subj",
+            "/CN=localhost",
+            "-keyout",
+            str(key),
+            "-out",
+            str(certificate),
         ],
         check=True,
         capture_output=True,
     )
     port = free_port()
     terminal = Terminal(
-        *("serve", "--port", str(port), "--host", "localhost"),
-        *("--tls-certificate", str(certificate), "--tls-key", str(key)),
+        "serve",
+        "--port",
+        str(port),
+        "--host",
+        "localhost",
+        "--tls-certificate",
+        str(certificate),
+        "--tls-key",
+        str(key),
     )
     found = terminal.read_until(re.compile(rb"https://localhost:\d+/sign-in\?token=([\w-]+)"))
     import ssl

@@ -41,7 +41,7 @@ def running(words: list[str]) -> Iterator[tuple[subprocess.Popen[bytes], service
     )
     try:
         end = time.monotonic() + PATIENCE
-        while (found := service.running()) is None:
+        while (found := service.find_service()) is None:
             assert process.poll() is None, process.stderr.read() if process.stderr else b""
             assert time.monotonic() < end
             time.sleep(0.05)
@@ -130,7 +130,7 @@ def test_a_service_that_cannot_start_says_why(world: World, holdfast: Holdfast) 
     answer = holdfast("serve", "--service", "--host", "board.example.invalid")
     assert answer.code == 2
     assert "others could listen to what is sent" in answer.err
-    assert service.running() is None
+    assert service.find_service() is None
 
 
 def test_an_old_link_does_not_let_anyone_in(
@@ -143,4 +143,4 @@ def test_an_old_link_does_not_let_anyone_in(
     assert service.take_link(digest) is None
     assert service.take_link("../server.json") is None
     with pytest.raises(NotFound):
-        service.needed()
+        service.require_service()

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from holdfast.budgets import stop
-from holdfast.budgets.check import place_of
+from holdfast.budgets.check import Budget, place_of
 from holdfast.budgets.counted import (
     RAISE_OWN,
     purpose_of_answer,
@@ -17,6 +17,7 @@ from holdfast.budgets.counted import (
 from holdfast.budgets.limits import (
     PROJECT_FILE,
     WAYPOINT,
+    InForce,
     describe_raised,
     find_raised,
     in_force,
@@ -34,30 +35,27 @@ from holdfast.budgets.rules.documents import (
 from holdfast.budgets.rules.thresholds import (
     ALERT,
     ALL_TYPES,
-    LASTING,
+    QUANTITIES,
     STOP,
-    UNITS,
     combine,
     drop_type,
     number_at,
+    select,
 )
 from holdfast.clients.table import own_id
-from holdfast.gates import person as people
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict, HoldfastError, NotFound, Usage
-from holdfast.kernel.rules import Unparsable
+from holdfast.kernel.rules import Person, Unparsable
 from holdfast.kernel.signatures import sign
 from holdfast.kernel.signatures import text_of as make_text
 from holdfast.kernel.text import quote
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
+from holdfast.people import person as people
 from holdfast.session import sessions
 
 if TYPE_CHECKING:
-    from holdfast.budgets.check import Budget
-    from holdfast.budgets.limits import InForce
     from holdfast.budgets.rules.ledger import Acknowledgment, BudgetState, Halt
     from holdfast.budgets.rules.thresholds import Limits
-    from holdfast.kernel.rules import Person
 
 
 # An acknowledgment that no person of ours gave.
@@ -163,20 +161,31 @@ def confirm(budget: Budget, type: str, person: Person, until: float | None = Non
     budget.execute_now({"do": "open"}, now=clock.parse(person["at"]))
     command = {"do": "ack", "type": type, "until": until, "by": person, "session": own_id()}
     budget.execute_now(command, now=clock.parse(person["at"]))
+    return _answered("acknowledged", type, stated["value_at_ack"], until, person)
+
+
+def _answered(
+    answer: Literal["acknowledged", "already", "stopped"],
+    type: str,
+    value: float | None,
+    until: float | None,
+    by: Person | None,
+    waypoint: str = "",
+) -> Answered:
     return {
-        "answer": "acknowledged",
+        "answer": answer,
         "type": type,
-        "value": stated["value_at_ack"],
+        "value": value,
         "until": until,
-        "by": person,
-        "waypoint": "",
+        "by": by,
+        "waypoint": waypoint,
     }
 
 
 def _find_alert(state: BudgetState, type: str, until: float | None) -> float | None:
     """The value of an alert that waits; None when none does."""
     if type not in ALL_TYPES:
-        raise Usage(f"{type!r:.40} is none of {', '.join(ALL_TYPES)}.")
+        raise Usage(f"{type!r:.40} is not one of {', '.join(ALL_TYPES)}.")
     if type not in state["pending"]:
         return None
     value = _value(state, type)
@@ -211,14 +220,8 @@ def _answer(
     if type in budget.uncounted():
         command["alert"] = alert
     outcome = budget.execute_now(command, now=clock.parse(person["at"]))
-    return {
-        "answer": "acknowledged" if outcome["records"] else "already",
-        "type": type,
-        "value": _value(state, type),
-        "until": until,
-        "by": person,
-        "waypoint": "",
-    }
+    answer: Any = "acknowledged" if outcome["records"] else "already"
+    return _answered(answer, type, _value(state, type), until, person)
 
 
 def _answered_before(state: BudgetState, type: str) -> Answered:
@@ -230,14 +233,7 @@ def _answered_before(state: BudgetState, type: str) -> Answered:
     known = state["acknowledgments"].get(type)
     if known is None:
         raise NotFound(f"No alert of {type} waits.", hint="holdfast guard check looks at them all.")
-    return {
-        "answer": "already",
-        "type": type,
-        "value": known["value_at_ack"],
-        "until": known["until"],
-        "by": known["by"],
-        "waypoint": "",
-    }
+    return _answered("already", type, known["value_at_ack"], known["until"], known["by"])
 
 
 def _halt(budget: Budget, state: BudgetState, type: str, person: Person) -> Answered:
@@ -251,14 +247,7 @@ def _halt(budget: Budget, state: BudgetState, type: str, person: Person) -> Answ
     command = {"do": "halt", "type": type, "by": person, "place": place, **said}
     outcome = budget.execute_now(command, now=now)
     path = outcome["records"][-1]["body"]["saved"]["path"]
-    return {
-        "answer": "stopped",
-        "type": type,
-        "value": value,
-        "until": None,
-        "by": person,
-        "waypoint": path,
-    }
+    return _answered("stopped", type, value, None, person, path)
 
 
 def confirm_own(budget: Budget, person: Person) -> None:
@@ -306,10 +295,10 @@ def _new_limits(budget: Budget, state: BudgetState, flags: Limits, now: int) -> 
     for type in {type for numbers in flags.values() for type in numbers}:
         lowered = drop_type(lowered, type)  # the person's word is newer
     given = combine(given, flags)
-    for type in LASTING:
+    for type in (name for name, one in QUANTITIES.items() if one.is_lasting):
         held = in_force(budget.workspace, given, lowered, own=state.get("own"))
         level, limit = held.stop_of(type)
-        value = _largest(state, halt, known["values"].get(type), type)  # type: ignore[arg-type]
+        value = _largest(state, halt, known["values"].get(type), type)
         if value is None:
             continue
         if value < limit:
@@ -356,7 +345,7 @@ def _ask_for_limit(type: str, value: float, limit: float) -> float:
     wrong = ""
     while text := people.ask(f"{wrong}{question} New stop (empty leaves it stopped): "):
         try:
-            number = UNITS[type](text)
+            number = QUANTITIES[type].read(text)
         except ValueError as problem:
             wrong = f"The new stop {problem}. "
             continue
@@ -379,20 +368,15 @@ def _too_low(type: str, number: float, value: float) -> Usage:
 
 def _value(state: BudgetState, type: str) -> float:
     """The newest value of an alert that waits."""
-    newest: float | None = state["values"].get(type)  # type: ignore[assignment]
+    newest: float | None = state["values"].get(type)
     return state["pending"][type]["value"] if newest is None else newest
 
 
 def _describe_reset(budget: Budget, before: BudgetState, person: Person | None) -> Reset:
     state = budget.state()
-    dropped: Limits = {
-        level: {
-            type: number
-            for type, number in numbers.items()
-            if type not in state["lowered"].get(level, {})
-        }
-        for level, numbers in before["lowered"].items()
-    }
+    dropped = select(
+        before["lowered"], lambda level, kind, _: kind not in state["lowered"].get(level, {})
+    )
     return {
         "cleared": list(before["acknowledgments"]),
         "lifted": before["stopped"],

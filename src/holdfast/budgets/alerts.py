@@ -9,8 +9,8 @@ import os
 
 from holdfast.kernel import canonical_json, latch
 from holdfast.kernel.digest import id_of
-from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.plain_file import read_plain, write_synced
+from holdfast.kernel.stops import find_own_home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,49 +20,8 @@ if TYPE_CHECKING:
 
 LARGEST_ALERT = 65536
 FOLDER = "alerts"
-# The streams that say what holds.
-STREAMS = ("stop:workspace", "budget:default")
 # An alert without a known session holds every session.
 EVERY_SESSION = ""
-
-
-def find_own_home(workspace: Workspace) -> Workspace | None:
-    """Return the workspace with the repository's own home, where HOLDFAST_HOME names another and the own one has
-    a journal: an agent could name one, and what holds there still holds."""
-    from holdfast.kernel.workspace import Workspace as Place
-
-    if workspace.git_dir:
-        home = f"{workspace.git_dir}/holdfast"
-    else:
-        from holdfast.kernel.project_home import find
-        from holdfast.kernel.workspace import user_folder
-
-        home = find(workspace.root, user_folder())
-    if workspace.home == home or os.path.islink(home):
-        return None
-    own = Place(workspace.root, git_dir=workspace.git_dir, home=home, local=True)
-    return own if own.exists() else None
-
-
-def restore(workspace: Workspace, *, now: int) -> list[str]:
-    """Set again what holds by the records and has no file, in the repository's own home, too: what it was, in
-    words. Most workspaces have no such records, and load no rules for it. Nothing here fails its caller."""
-    found = []
-    own = find_own_home(workspace)
-    for each in (workspace, own) if own is not None else (workspace,):
-        here = each
-        try:
-            here = each.offline() if each.url else each
-            if here.exists() and any(map(here.journal.head, STREAMS)):
-                from holdfast.budgets.stop import put_back
-
-                found += put_back(each, now=now)
-        except (HoldfastError, OSError):
-            continue
-        finally:
-            if here is not workspace:
-                here.close()
-    return found
 
 
 def keep(

@@ -6,22 +6,26 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.budgets import acknowledge, operations
+from holdfast.budgets.acknowledge import Answered, Reset
 from holdfast.budgets.check import Budget
 from holdfast.budgets.limits import PROJECT_FILE, from_flags
-from holdfast.budgets.operations import AddRequest, CheckRequest, ReportRequest
+from holdfast.budgets.operations import (
+    AddRequest,
+    CheckRequest,
+    Reported,
+    ReportRequest,
+    SpendingReport,
+)
 from holdfast.kernel import clock
-from holdfast.kernel.arguments import checks_arguments
 from holdfast.kernel.git_exclude import hide_new
+from holdfast.kernel.workspace import Workspace
 
 if TYPE_CHECKING:
-    from holdfast.budgets.acknowledge import Answered, Reset
     from holdfast.budgets.check import BudgetReport
     from holdfast.budgets.measure import Given
-    from holdfast.budgets.operations import Reported, SpendingReport
     from holdfast.budgets.rules.ledger import BudgetState
     from holdfast.budgets.rules.thresholds import Limits, Sources
     from holdfast.budgets.rules.triggers import Trigger
-    from holdfast.kernel.workspace import Workspace
 
 
 FOLDER = PROJECT_FILE.partition("/")[0]
@@ -37,7 +41,6 @@ class LimitsInForce(TypedDict):
     triggers: list[Trigger]
 
 
-@checks_arguments
 class Budgets:
     """The budget of a workspace. Its limits warn, ask a person, and stop."""
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from holdfast.budgets import alerts, last_turn, side_files, stop
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from holdfast.budgets import alerts, side_files, stop
 from holdfast.budgets.counted import load_counted
 from holdfast.budgets.limits import InForce, in_force, in_force_anyway
 from holdfast.budgets.measure import gather
@@ -12,21 +15,20 @@ from holdfast.budgets.rules.budget import judge, keep_highest, make_halt
 from holdfast.budgets.rules.documents import THRESHOLD_STOP
 from holdfast.budgets.rules.thresholds import EXTRA_TYPES
 from holdfast.clients.table import own_id
-from holdfast.estop.stop import refuse_stopped
-from holdfast.kernel import config
+from holdfast.kernel import clock, config, last_turn
 from holdfast.kernel.crash import reached
 from holdfast.kernel.errors import HoldfastError, StoreAway
 from holdfast.kernel.rules import Person
+from holdfast.kernel.stops import find_own_home, refuse_stopped
+from holdfast.kernel.streams import open_writer
+from holdfast.kernel.workspace import Workspace
+from holdfast.people.removed_stops import restore
 from holdfast.session import sessions
-from holdfast.streams import open_writer
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-    from typing import Any, TypedDict
-
     from holdfast.budgets.measure import Gathered, Given
     from holdfast.budgets.rules.ledger import (
+        Acknowledgment,
         BudgetCheck,
         BudgetState,
         Halt,
@@ -39,7 +41,6 @@ if TYPE_CHECKING:
     )
     from holdfast.budgets.rules.thresholds import Limits
     from holdfast.kernel.commit import Outcome
-    from holdfast.kernel.workspace import Workspace
     from holdfast.session.rules.model import SessionState
 
     # From what a budget has on record, and the types of people's own that have a limit, to what a check
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
         last_turn: bool
         waypoint: str
         limits: Limits
+        acknowledged: dict[str, str]
         elapsed: int | None
         recent_errors: list[str]
         log: list[str]
@@ -116,7 +118,7 @@ class Budget:
 
     def _around(self) -> BudgetState | None:
         """The budget in the repository's own home, where HOLDFAST_HOME names another."""
-        own = alerts.find_own_home(self.workspace)
+        own = find_own_home(self.workspace)
         if own is None:
             return None
         try:
@@ -165,14 +167,16 @@ class Budget:
         dry_run: bool = False,
         tells: bool = True,
         holds: bool = False,
+        is_sparse: bool = False,
     ) -> BudgetReport:
         """Whether work may go on: `go`, `wait` for a person, or `stop`. `place` is where a plan's run is;
         by default, where the session at work is. `measure` finds the values of a run. A caller that
         `tells` the agent also uses up its last turn. A check that `holds` is made although a file of
-        limits cannot be understood."""
+        limits cannot be understood, and one that `is_sparse` is recorded only if it found something new, or
+        a minute after the last one."""
         try:
             if not dry_run:
-                alerts.restore(self.workspace, now=now)
+                restore(self.workspace, now=now)
             state, uncounted, is_unsigned = self._load_counted()
         except HoldfastError:
             refuse_stopped(self.workspace)  # which holds without the journal
@@ -196,7 +200,7 @@ class Budget:
         ruling = judge(state, check, now)
         if is_unsigned and state["stopped"] is not None:
             stop.engage_again(self.workspace, state["stopped"], now=now)
-        if dry_run or is_unsigned:
+        if dry_run or is_unsigned or (is_sparse and not _is_new(state, check, ruling, now)):
             report = _report(state, check, ruling, known, dry_run=dry_run)
         else:
             report = self._obey(state, check, ruling, known, now)
@@ -291,6 +295,15 @@ class Budget:
         return warnings
 
 
+def _is_new(state: BudgetState, check: BudgetCheck, ruling: Ruling, now: int) -> bool:
+    """Return whether a check has to be recorded: it does something, or the last one is a minute old."""
+    if any(one["entered"] or one["how"] in ("waiting", "stopped") for one in ruling["handled"]):
+        return True
+    is_old = not state["last_check"] or now - clock.parse(state["last_check"]) >= clock.MINUTE
+    is_first = check["session"] not in state["sessions"] or check["limits"] != state["limits"]
+    return is_old or is_first or ruling["elapsed"] is not None
+
+
 def _report(
     state: BudgetState,
     check: BudgetCheck,
@@ -316,6 +329,10 @@ def _report(
         "last_turn": False,
         "waypoint": "",
         "limits": check["limits"],
+        "acknowledged": {
+            type: _describe_acknowledgment(type, one)
+            for type, one in state["acknowledgments"].items()
+        },
         "elapsed": ruling["elapsed"],
         "recent_errors": known["recent_errors"],
         "log": lines,
@@ -325,13 +342,10 @@ def _report(
     }
 
 
-def relatch(workspace: Workspace, *, now: int) -> bool:
-    """Set the latch of a budget's stop that stood behind an emergency stop; False when none did."""
-    try:
-        halt = Budget(workspace, actor="").state()["stopped"]
-        return halt is not None and stop.engage_again(workspace, halt, now=now)
-    except HoldfastError:
-        return False  # a stop is lifted without the journal, too
+def _describe_acknowledgment(type: str, one: Acknowledgment) -> str:
+    at = "" if one["value_at_ack"] is None else f" at {boxes.amount(type, one['value_at_ack'])}"
+    by = f" by {one['by']['name']}" if one["by"] else ""
+    return f"alert acknowledged{at}{by}"
 
 
 def place_of(session: SessionState | None) -> Position:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from holdfast.budgets.rules import budget as rules
 from holdfast.budgets.rules.thresholds import tighten
 from holdfast.kernel.state import load
 from holdfast.kernel.trust import signers_of
+from holdfast.kernel.workspace import Workspace
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from holdfast.budgets.rules.ledger import Acknowledgment, BudgetState, Halt, Pending
     from holdfast.budgets.rules.thresholds import Limits
-    from holdfast.kernel.workspace import Workspace
 
 
 def load_counted(workspace: Workspace) -> tuple[BudgetState, list[str], bool]:

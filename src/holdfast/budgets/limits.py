@@ -7,6 +7,8 @@ protocol. A flag may lower an alert or a stop. Only a person raises one: in the 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from holdfast.budgets.rules import thresholds, triggers
 from holdfast.budgets.rules.boxes import amount
@@ -14,27 +16,23 @@ from holdfast.budgets.rules.thresholds import (
     ALERT,
     ALL_TYPES,
     LEVELS,
+    QUANTITIES,
     STOP,
     STOPPING,
-    UNITS,
     WARNING,
     bad,
     is_amount,
 )
 from holdfast.kernel.errors import HoldfastError, NotAllowed, Usage
 from holdfast.kernel.plain_file import is_nested_deeper, read_plain
+from holdfast.kernel.workspace import Workspace
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
     import yaml
 
     from holdfast.budgets.rules.ledger import BudgetState
     from holdfast.budgets.rules.thresholds import Limits, Sources
     from holdfast.budgets.rules.triggers import Trigger
-    from holdfast.kernel.workspace import Workspace
 
 PROJECT_FILE = ".autopilot/config.yaml"
 USER_FILE = os.path.join("autopilot", "config.json")
@@ -64,6 +62,12 @@ def read_project_file(workspace: Workspace) -> tuple[Limits, list[Trigger]]:
     entries = triggers.read(section, where)
     bound = triggers.limits_in(section, entries, given, where)
     return thresholds.combine(bound, given), entries
+
+
+def parse_project_file(text: str) -> Limits:
+    """Return the thresholds of a text of the project's file."""
+    document = _parse_yaml(text) if text.strip() else {}
+    return thresholds.read(document.get("thresholds"), f"{PROJECT_FILE}: thresholds")
 
 
 def _parse_yaml(text: str) -> dict[str, Any]:
@@ -143,14 +147,9 @@ def find_raised(recorded: Limits) -> tuple[str, Limits]:
     rest with `holdfast trust`."""
     path, said = read_user_file()
     held = thresholds.tighten(recorded, said)
-    raised = {
-        level: {
-            type: number
-            for type, number in numbers.items()
-            if number != held.get(level, {}).get(type)
-        }
-        for level, numbers in said.items()
-    }
+    raised = thresholds.select(
+        said, lambda level, kind, number: number != held.get(level, {}).get(kind)
+    )
     return path, {level: numbers for level, numbers in raised.items() if numbers}
 
 
@@ -240,7 +239,7 @@ def in_force(
     layers = [
         (PROTOCOL, thresholds.DEFAULTS),
         (RECORDED, own),
-        (path, _keep_same(said, own)),
+        (path, thresholds.select(said, lambda *one: own.get(one[0], {}).get(one[1]) == one[2])),
         (PROJECT_FILE, project),
         (WAYPOINT, given),
     ]
@@ -251,17 +250,6 @@ def in_force(
         layers.append((FLAG, flags))
         _refuse_raised(thresholds.stack_in_order(layers[:-1], default=PROTOCOL)[0], flags)
     return InForce(*thresholds.stack_in_order(layers, default=PROTOCOL), entries, own)
-
-
-def _keep_same(some: Limits, others: Limits) -> Limits:
-    return {
-        level: {
-            type: number
-            for type, number in numbers.items()
-            if others.get(level, {}).get(type) == number
-        }
-        for level, numbers in some.items()
-    }
 
 
 def in_force_anyway(
@@ -339,7 +327,7 @@ def from_flags(words: Sequence[str]) -> Limits:
                 hint=f"Such as stop.cost=20; levels {', '.join(LEVELS)}, types {', '.join(ALL_TYPES)}.",
             )
         try:
-            limits.setdefault(level, {})[type] = UNITS[type](text)
+            limits.setdefault(level, {})[type] = QUANTITIES[type].read(text)
         except ValueError as problem:
             raise Usage(f"--limit {name} {problem}.") from None
     return limits

@@ -5,26 +5,24 @@ An unknown value stays unknown. It never passes as zero: the check says so, and 
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from typing import TYPE_CHECKING, TypedDict
+
 from holdfast.budgets.rules.thresholds import (
     ALL_TYPES,
+    QUANTITIES,
     TYPES,
-    UNITS,
-    from_millionths,
     is_amount,
-    millionths,
     variance_of,
 )
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.kernel.money import from_millionths, millionths
+from holdfast.kernel.workspace import Workspace
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
-    from typing import TypedDict
-
     from holdfast.budgets.rules.ledger import BudgetState, Values
-    from holdfast.kernel.workspace import Workspace
-    from holdfast.session.spending import Spending, WorkDone
+    from holdfast.usage.spending import Spending, WorkDone
 
     class Given(TypedDict, total=False):
         """Values that the caller has: a program, or a test."""
@@ -49,7 +47,7 @@ if TYPE_CHECKING:
 
 
 NAMES = ("cost", "context", "estimated", "actual", "errors")
-_KINDS = {**UNITS, "estimated": UNITS["cost"], "actual": UNITS["cost"]}
+_KINDS = {"estimated": "cost", "actual": "cost"}
 
 
 def from_flags(**flags: str | None) -> Given:
@@ -59,7 +57,7 @@ def from_flags(**flags: str | None) -> Given:
         if text is None:
             continue
         try:
-            given[name] = _KINDS[name](text)  # type: ignore[literal-required]
+            given[name] = QUANTITIES[_KINDS.get(name, name)].read(text)  # type: ignore[literal-required]
         except ValueError as problem:
             raise Usage(f"--{name} {problem}.") from None
     return given
@@ -103,7 +101,7 @@ def gather(
         done = _measure_work(workspace, session, now)
         for type in extra:
             values[type] = done[type] if done else None  # type: ignore[literal-required]
-            if values[type] is None:  # type: ignore[literal-required]
+            if values[type] is None:
                 notes[type] = "unknown: no client tells it"
     recent = spent["recent_errors"] if spent else []
     return {
@@ -126,10 +124,10 @@ def _larger(reported: float | None, measured: float | None) -> float | None:
 
 def _measure(workspace: Workspace, session: str, now: int) -> Spending | None:
     """What the clients wrote down; None where that cannot be read, and the check goes on."""
-    from holdfast.session.spending import measured
+    from holdfast.usage.spending import measure_session
 
     try:
-        return measured(workspace, session=session, now=now)
+        return measure_session(workspace, session=session, now=now)
     except Usage:
         raise
     except (HoldfastError, OSError):
@@ -137,7 +135,7 @@ def _measure(workspace: Workspace, session: str, now: int) -> Spending | None:
 
 
 def _measure_work(workspace: Workspace, session: str, now: int) -> WorkDone | None:
-    from holdfast.session.spending import work_done
+    from holdfast.usage.spending import work_done
 
     try:
         return work_done(workspace, session=session, now=now)

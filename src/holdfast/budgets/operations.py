@@ -9,16 +9,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from holdfast import registry
 from holdfast.budgets.limits import describe_raised, is_set
 from holdfast.budgets.rules import thresholds
 from holdfast.clients.table import titles
-from holdfast.fleet.epic import find
 from holdfast.kernel import clock
 from holdfast.kernel.errors import NotFound, Usage
+from holdfast.kernel.money import from_millionths
 from holdfast.kernel.text import quote
-from holdfast.session import spending
-from holdfast.session.quotas import list_quotas
+from holdfast.kernel.workspace import Workspace
 from holdfast.session.sessions import check_id
+from holdfast.usage import spending
+from holdfast.usage.quotas import list_quotas
 
 if TYPE_CHECKING:
     from holdfast.budgets.check import Budget, BudgetReport
@@ -27,9 +29,8 @@ if TYPE_CHECKING:
     from holdfast.budgets.rules.thresholds import Limits, Sources
     from holdfast.budgets.rules.triggers import Trigger
     from holdfast.kernel.commit import Outcome
-    from holdfast.kernel.workspace import Workspace
-    from holdfast.session.quotas import ClientQuota
-    from holdfast.session.spending import Account, Spending
+    from holdfast.usage.quotas import ClientQuota
+    from holdfast.usage.spending import Account, Spending
 
 PARTS = ("steps", "subagents", "elsewhere")
 
@@ -224,13 +225,11 @@ def _now(budget: Budget) -> int:
 
 
 def _accounts_of_agent(budget: Budget, request: ReportRequest) -> list[Account]:
-    place = find(budget.workspace, request.epic, base=request.folder or budget.workspace.root)
-    stream = place.agent_stream(request.agent)
-    if not place.workspace.exists() or place.workspace.journal.head(stream) is None:
-        raise NotFound(
-            f"There is no agent {request.agent}.", hint="`holdfast agent list` lists them."
+    lives: dict[str, list[tuple[str, str]]] = {}
+    for list_steps in registry.offers("steps_of_agent"):
+        lives |= list_steps(
+            budget.workspace, request.agent, epic=request.epic, folder=request.folder
         )
-    lives = spending.steps_of_agent(place.workspace, stream)
     if not lives:
         raise NotFound(
             f"No transcript of {request.agent} is known.",
@@ -238,7 +237,7 @@ def _accounts_of_agent(budget: Budget, request: ReportRequest) -> list[Account]:
             kind="no_transcript",
         )
     now = _now(budget)
-    return [_account_of_life(place.workspace, path, marks, now) for path, marks in lives.items()]
+    return [_account_of_life(budget.workspace, path, marks, now) for path, marks in lives.items()]
 
 
 def _account_of_life(
@@ -248,7 +247,7 @@ def _account_of_life(
 
 
 def _dollars(cost: int | None) -> float | None:
-    return None if cost is None else thresholds.from_millionths(cost)
+    return None if cost is None else from_millionths(cost)
 
 
 def _sum(spent: list[Spending], reported: float | None) -> dict[str, Any]:

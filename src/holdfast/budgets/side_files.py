@@ -1,4 +1,4 @@
-"""The files of a budget that are no views: its metrics, and older waypoints.
+"""The metrics of a budget, beside its views.
 
 `.autopilot/state/metrics.jsonl` has one line for each level that a check found reached, only ever appended.
 Lines are numbered; the next check appends from the journal what a crash left out.
@@ -6,23 +6,15 @@ Lines are numbered; the next check appends from the journal what a crash left ou
 
 from __future__ import annotations
 
-from holdfast.budgets.rules import budget as rules
-from holdfast.budgets.rules.documents import WAYPOINTS
-from holdfast.kernel import canonical_json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 from holdfast.kernel.jsonl import LineFile
-from holdfast.kernel.state import load
-from holdfast.kernel.tree_file import TreeFile, is_git_name
-from holdfast.kernel.views.files import Unreadable, file_at, read_file
-from holdfast.kernel.workspace import worktrees
+from holdfast.kernel.views.files import file_at
+from holdfast.kernel.workspace import Workspace
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from holdfast.budgets.rules.ledger import BudgetState
     from holdfast.journal.interface import Journal, Record
-    from holdfast.kernel.workspace import Workspace
 
 METRICS = ".autopilot/state/metrics.jsonl"
 
@@ -81,26 +73,3 @@ def _lines(records: Sequence[Record]) -> list[dict[str, Any]]:
 
 def _is_metric(line: Any) -> bool:
     return isinstance(line.get("number"), int) and isinstance(line.get("record"), str)
-
-
-def find_waypoints(workspace: Workspace, streams: Sequence[str], text: str) -> list[str]:
-    """The older waypoints of a budget that hold a text, in all worktrees; the newest is a view."""
-    if not text or rules.STREAM not in streams:
-        return []
-    state: BudgetState = load(workspace.journal, rules, rules.STREAM)[0]
-    newest = state["waypoint"]["path"] if state["waypoint"] else ""
-    spelled = canonical_json.dumps(text)[1:-1].encode()
-    found = []
-    for root in worktrees(workspace):
-        folder = TreeFile(root, WAYPOINTS)
-        names = [name for name in sorted(folder.names_if_any()) if f"{WAYPOINTS}/{name}" != newest]
-        files = [folder.below(name) for name in names if not is_git_name(name)]
-        found += [str(file) for file in files if _is_in(file, spelled)]
-    return found
-
-
-def _is_in(file: TreeFile, spelled: bytes) -> bool:
-    try:
-        return spelled in read_file(file)[1]
-    except (OSError, Unreadable):
-        return False

@@ -1,39 +1,62 @@
 """The stop of a budget: the latch that holds without the database, and the reserve beside it.
 
-The latch and the files of alerts are what hooks read. `put_back` sets them again where a program removed
-them, and `follow` sets them as the server's records say.
+The latch and the files of alerts are what hooks read. `list_missing` finds those that a program removed, and
+`follow` sets them as the server's records say.
 """
 
 from __future__ import annotations
 
-import time
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
-from holdfast.budgets import alerts, last_turn
+from holdfast.budgets import alerts
 from holdfast.budgets.counted import load_counted
+from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules import budget as rules
-from holdfast.budgets.rules.boxes import amount, name_of
+from holdfast.budgets.rules.boxes import COCKPIT, OURS, amount, name_of
 from holdfast.budgets.rules.documents import ALERT_STOP
 from holdfast.budgets.rules.thresholds import ALERT
-from holdfast.estop.rules.stop import STREAM as STOPS
-from holdfast.estop.stop import BUDGET, is_recorded
-from holdfast.kernel import clock, config, latch
-from holdfast.kernel.errors import HoldfastError
+from holdfast.clients.table import home_of
+from holdfast.kernel import clock, last_turn, latch
+from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.text import quote
+from holdfast.kernel.workspace import Workspace
+from holdfast.registry import STOPPED, WAITS, Attention
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
-
     from holdfast.budgets.rules.ledger import BudgetState, Halt, Pending, Ruling
     from holdfast.journal.interface import Journal
-    from holdfast.kernel.workspace import Workspace
+    from holdfast.people.removed_stops import Missing
 
+# Who sets the latch; the feature names who lifts it.
+BUDGET = "guard"
+SETTINGS = ("settings.json", "settings.local.json")
 AROUND = "(in the repository's own journal; HOLDFAST_HOME names another)"
-# Seconds in which the forwarder has set the latch of a stop that it brought.
-FOLLOWED_SECONDS = 0.2
 # An alert is recorded first, and its file written a moment later.
 SETTLED = 10_000
+
+
+def draw_stop(workspace: Workspace, reached: Mapping[str, Any]) -> list[str]:
+    """Return the box of a stop: the document's; on a terminal aligned, and with the command that there is."""
+    on_terminal = sys.stdout.isatty()
+    resume = OURS if on_terminal and not _has_autopilot(workspace.root) else COCKPIT
+    type, value, threshold = reached["type"], reached["value"], reached["threshold"]
+    return boxes.stop(type, value, threshold, reached["level"], aligned=on_terminal, resume=resume)
+
+
+def _has_autopilot(root: str) -> bool:
+    """Return whether a client's settings name a plugin whose command the box names."""
+    files = [os.path.join(home_of("claude"), "settings.json")]
+    files += [os.path.join(root, ".claude", name) for name in SETTINGS]
+    for file in files:
+        try:
+            if b'"autopilot@' in read_plain(file):
+                return True
+        except OSError:
+            continue
+    return False
 
 
 def engage(workspace: Workspace, halt: Halt, *, now: int) -> bool:
@@ -95,18 +118,20 @@ def let_go(workspace: Workspace) -> bool:
     return is_held(workspace) and latch.release(workspace)
 
 
-def list_waiting(workspace: Workspace) -> Iterator[tuple[str, str]]:
-    """Alerts that wait, and a stop whose latch was removed: what it is, and the command for it."""
+def list_waiting(workspace: Workspace) -> Iterator[Attention]:
+    """Return the alerts that wait, and a stop whose latch was removed."""
     state = load_counted(workspace)[0]
     halt = state["stopped"]
     if halt is not None and latch.read(workspace) is None:
-        yield f"A budget has stopped: {_reached(halt['type'], halt['value'])}", rules.LIFT
+        what = f"A budget has stopped: {_reached(halt['type'], halt['value'])}"
+        yield Attention(what, rules.LIFT, STOPPED)
     for type, pending in state["pending"].items():
-        yield describe_pending(type, pending), f"holdfast guard ack {quote(type)}"
+        command = f"holdfast guard ack {quote(type)}"
+        yield Attention(describe_pending(type, pending), command, WAITS, has_card=True)
     for type in rules.list_stated(state):
         if type not in state["pending"]:
             what = f"An acknowledgment of {type} is stated in the file, and does not count yet"
-            yield what, f"holdfast guard ack {quote(type)}"
+            yield Attention(what, f"holdfast guard ack {quote(type)}", WAITS, has_card=True)
 
 
 def follow(workspace: Workspace, state: BudgetState, _server: Journal) -> None:
@@ -121,54 +146,16 @@ def follow(workspace: Workspace, state: BudgetState, _server: Journal) -> None:
         alerts.settle(workspace, type)
 
 
-def put_back(workspace: Workspace, *, now: int) -> list[str]:
-    """Set what is missing; what it was, in words. Nothing here fails a command. Beside a server, this
-    machine's copy of its streams tells what holds."""
-    if not workspace.exists():
-        return []
-    here = workspace.offline() if workspace.url else workspace
-    try:
-        if not here.exists() or here.journal.read_only:
-            return []
-        is_copy = here.local and bool(config.load(here, here.journal)["journal.url"])
-        missing = _list_missing(here, now, is_copy=is_copy)
-        if missing and is_copy:
-            # The forwarder brings a stop first and sets its latch a moment later.
-            time.sleep(FOLLOWED_SECONDS)
-            missing = _list_missing(here, now, is_copy=is_copy)
-        for _, set_again in missing:
-            set_again()
-        found = [what for what, _ in missing if what]
-        if found:
-            _record_removal(workspace, found, now)
-    except (HoldfastError, OSError):
-        return []
-    finally:
-        if here is not workspace:
-            here.close()
-    return found
-
-
-def _list_missing(
-    workspace: Workspace, now: int, *, is_copy: bool
-) -> list[tuple[str, Callable[[], object]]]:
-    """What holds by the records and has no file: in words, and what sets it again. Without words, no program
-    removed it."""
-    missing: list[tuple[str, Callable[[], object]]] = []
+def list_missing(workspace: Workspace, now: int, *, is_held: bool, is_copy: bool) -> list[Missing]:
+    """Return what holds by the records and has no file."""
+    missing: list[Missing] = []
 
     def add(what: str, function: Callable[..., object], *arguments: Any, **named: Any) -> None:
         missing.append((what, lambda: function(workspace, *arguments, **named)))
 
-    held = latch.read(workspace) is not None
-    stopped = None if held or not _is_known(workspace, STOPS, is_copy) else is_recorded(workspace)
-    if stopped is not None:
-        add("the emergency stop", latch.engage, stopped["reason"], by=stopped["by"], now=now)
-        held = True
-    if not _is_known(workspace, rules.STREAM, is_copy):
-        return missing
     state = load_counted(workspace)[0]
     halt = state["stopped"]
-    if halt is not None and not held:
+    if halt is not None and not is_held:
         add("the budget's stop", engage_again, halt, now=now)
     for type, pending in state["pending"].items():
         words = _describe_alert(type, pending["value"], pending["threshold"])
@@ -191,19 +178,3 @@ def list_held(state: BudgetState, type: str) -> list[str]:
     raised_by = state["pending"][type]["session_id"]
     others = [name for name, seen in state["sessions"].items() if seen["levels"].get(type) == ALERT]
     return [raised_by, *(name for name in others if name and name != raised_by)]
-
-
-def _is_known(workspace: Workspace, stream: str, is_copy: bool) -> bool:
-    """Whether a stream says what holds now. In a file beside a server, only one that was brought does."""
-    head = workspace.journal.head(stream)
-    return head is not None and (not is_copy or head["anchor_version"] == head["version"])
-
-
-def _record_removal(workspace: Workspace, found: list[str], now: int) -> None:
-    # Here, because hooks check budgets and need no terminal.
-    from holdfast.gates.notices import tell_people
-    from holdfast.gates.person import refuse
-
-    for what in found:
-        refuse(workspace, f"lift {what}", "its file was removed; it is set again", now=now)
-    tell_people(workspace, f"The file of {', '.join(found)} was removed. It is set again.", now=now)

@@ -1,32 +1,25 @@
-"""The command line. `verb_list` names the verbs, `verbs/` holds them; nothing is imported before it is needed."""
+"""The command line. Features name their verbs; nothing is imported before it is needed."""
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 
 
 def main() -> None:
-    """The entry point of `holdfast`."""
-    # A verb that needs no parser is over before its garbage matters; the parser turns this on again.
-    gc.disable()
+    """Run `holdfast` and end with its exit code."""
     try:
+        if sys.argv[1:] == ["mcp"]:
+            from holdfast.mcp.greeting import greet
+
+            if greet():
+                return
         from holdfast.cli.frame import run
 
-        code = run(sys.argv[1:])
-        if "holdfast.cli.parser" in sys.modules or "threading" in sys.modules:
-            sys.exit(code)
-        # To end the interpreter takes a fifth as long as such a verb, and would do nothing more.
-        try:
-            sys.stdout.flush()
-            sys.stderr.flush()
-        except OSError:
-            pass
+        sys.exit(run(sys.argv[1:]))
     except (ImportError, MemoryError, OSError, SystemError) as error:
         _fail_to_start(error)
         raise
-    os._exit(code)
 
 
 def _fail_to_start(error: BaseException) -> None:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 
-from holdfast.cli.plain_options import read
 from holdfast.cli.terminal import door, echo, safe, show_for, shown, style
-from holdfast.cli.verb_list import NESTED, PLAIN, is_bare
 from holdfast.clients.launcher import renew_if_older
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.errors import (
@@ -134,13 +131,13 @@ class Call:
 
     @property
     def writer(self) -> Writer:
-        from holdfast.streams import open_writer
+        from holdfast.kernel.streams import open_writer
 
         return open_writer(self.workspace)
 
     @property
     def actor(self) -> str:
-        from holdfast.streams import actor
+        from holdfast.kernel.streams import actor
 
         return actor()
 
@@ -165,9 +162,10 @@ class Call:
         renew_if_older()
         self._forward()
         self._tell_of_resets()
-        self._tell_of_loss()
+        if self._workspace is not None and self._workspace.is_on_server:
+            self._tell_of_loss(self._workspace)
+            self._tell_of_alike(self._workspace)
         self._tell_of_damage()
-        self._tell_of_alike()
         try:
             if self.as_json:
                 answer: dict[str, Any] = {"schema": SCHEMA, "ok": reply.error is None}
@@ -193,18 +191,15 @@ class Call:
             workspace = self.workspace
             if not _has_content(workspace.journal_path):
                 return
-            from holdfast.budgets.alerts import restore
+            from holdfast.people.removed_stops import restore
 
             for what in restore(workspace, now=self.now):
                 warn(f"The file of {what} was removed. It is set again, and recorded.")
         except HoldfastError:
             return  # the verb says what is wrong with the workspace
 
-    def _tell_of_loss(self) -> None:
+    def _tell_of_loss(self, workspace: Workspace) -> None:
         """Say that the server lacks what this machine had seen of it, when this command finds it."""
-        workspace = self._workspace
-        if workspace is None or not workspace.is_on_server:
-            return
         from holdfast.remote.facts import find_loss, loss_in_words
 
         loss = find_loss(workspace, self.now)
@@ -212,12 +207,14 @@ class Call:
             warn(f"{loss_in_words(loss)}. `holdfast doctor` says more.")
 
     def _tell_of_damage(self) -> None:
-        """Say what this machine's journal lost, and which snapshots were not believed."""
+        """Say what the journal lost, and which snapshots were not believed."""
         workspace = self._workspace
         try:
-            if workspace is None or workspace.url or not _has_content(workspace.journal_path):
+            if workspace is None or not (
+                workspace.is_on_server if workspace.url else _has_content(workspace.journal_path)
+            ):
                 return
-            journal = workspace.file()
+            journal: Any = workspace.journal
             lost = {one["stream"] for one in journal.lost()}
         except HoldfastError:
             return  # the verb has said it
@@ -232,11 +229,8 @@ class Call:
                 "them; `holdfast doctor --fix` brings back what files still show."
             )
 
-    def _tell_of_alike(self) -> None:
+    def _tell_of_alike(self, workspace: Workspace) -> None:
         """Say that a journal is empty because the project has another name on the server."""
-        workspace = self._workspace
-        if workspace is None or not workspace.is_on_server:
-            return
         journal = workspace.journal
         if not getattr(journal, "is_new", False):
             return
@@ -258,7 +252,7 @@ class Call:
         if workspace is None or not os.path.isdir(os.path.join(workspace.private, "limits")):
             return
         from holdfast.hooks.question_notices import wake_tellers
-        from holdfast.session.usage_limits import list_limited
+        from holdfast.usage.usage_limits import list_limited
 
         try:
             wake_tellers(workspace, list_limited(workspace, self.now))
@@ -392,7 +386,9 @@ def _with_options_behind(arguments: list[str]) -> list[str]:
         first, rest = first + rest[:count], rest[count:]
     if not first or not rest or rest[0].startswith("-"):
         return arguments
-    at = 2 if rest[0] in NESTED else 1
+    from holdfast.cli.parser import is_nested
+
+    at = 2 if is_nested(rest[0]) else 1
     return [*rest[:at], *first, *rest[at:]]
 
 
@@ -401,14 +397,6 @@ def _parse(arguments: list[str]) -> Parsed | int:
     arguments = _with_options_behind(arguments)
     if arguments[:1] == ["help"]:  # as git takes it
         arguments = [*arguments[1:], "--help"]
-    for count in (0,) if is_bare(arguments) else (1, 2):
-        if count == 0 or " ".join(arguments[:count]) in PLAIN:
-            path = "_".join(arguments[:count]) or "overview"
-            module = __import__(f"holdfast.cli.verbs.{path}", fromlist=["answer"])
-            values = read(module, arguments[count:])
-            if values is not None:
-                return module.answer, values
-    gc.enable()
     from holdfast.cli.parser import parse
 
     return parse(arguments)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
+import itertools
+import os
 from collections.abc import Callable, Iterable
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
+from click.shell_completion import CompletionItem
 
+from holdfast import registry
 from holdfast.cli.frame import INTERRUPTED, Reply
-from holdfast.cli.plain_options import EVERYWHERE, arguments_of, options_of
-from holdfast.cli.verb_list import GROUPS, INNER_VERBS, MODULES, VERBS, is_bare
 from holdfast.kernel.errors import Usage
 from holdfast.version import __version__
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from holdfast.cli.frame import Parsed
 
 Number = TypeVar("Number", int, float)
+COMPLETION_VARIABLE = "_HOLDFAST_COMPLETE"
 epic_option = click.option("--epic", metavar="PATH", help="The epic's folder.")
 
 
@@ -38,25 +39,44 @@ SYNONYMS = {
     "save": "checkpoint",
     "continue": "resume",
     "log": "history",
-    "undo": "restore",
+    "search": "find",
+    "grep": "find",
+    "blame": "why",
+    "rewind": "undo",
+    "revert": "undo",
+    "approve": "gate answer",
+    "answer": "gate answer",
+    "inbox": "gate list",
+    "budget": "guard",
     "stop": "estop",
-    "sessions": "resume",
+    "sessions": "resume --list",
     "setup": "init",
+    "limit": "guard",
+    "install": "init",
     "remove": "uninstall",
+    "web": "serve",
+    "ui": "serve",
+    "help": "--help",
 }
-MODULE_OF = {verb: module for module, verbs in MODULES.items() for verb in verbs}
-LONGER_HELP = {"loop": f"{VERBS['loop']} A step that stopped continues at the exact task."}
+# The headings of `holdfast --help`, in their order. A feature may add another.
+HEADINGS = ("Continue", "Remember", "Undo", "Wait and approve", "Many agents", "Look after")
+# What only `holdfast --all` lists.
+MORE = ("Sessions and plans", "The journal", "Clients and shells")
 
 
 def verb(function: Callable[..., Reply]) -> Callable[..., Parsed]:
     """Make a function that returns a Reply into a verb with `--json` and `-C`. Click only parses: the
     verb runs after click has returned."""
 
-    json, folder = EVERYWHERE
-
-    @click.option(json[0], json[1], is_flag=True, help=json[3])
+    @click.option("--json", "as_json", is_flag=True, help="Print one JSON envelope.")
     # Empty, it is the current folder, as git's is.
-    @click.option(folder[0], folder[1], type=TEXT_OR_EMPTY, metavar="DIR", help=folder[3])
+    @click.option(
+        "-C",
+        "folder",
+        type=TEXT_OR_EMPTY,
+        metavar="DIR",
+        help="Use the workspace of DIR instead of the current folder.",
+    )
     @functools.wraps(function)
     def parsed(**arguments: Any) -> Parsed:
         _refuse_empty(click.get_current_context(), arguments)
@@ -107,97 +127,163 @@ def _label(parameter: click.Parameter) -> str:
     return parameter.human_readable_name.strip("[].")
 
 
-def from_table(name: str, module: ModuleType) -> click.Command:
-    """Build the click command of a plain verb, from the same table that `plain_options` reads."""
-    function: Callable[..., Any] = verb(module.answer)
-    for option in reversed(options_of(module)):
-        function = click.option(
-            option.flag,
-            option.name,
-            # With False, click takes the option without its value.
-            is_flag=option.kind == "flag" or None,
-            multiple=option.kind == "many",
-            type={"number": int, "text or empty": TEXT_OR_EMPTY}.get(option.kind),
-            metavar=option.metavar or None,
-            help=option.help,
-        )(function)
-    for argument in reversed(arguments_of(module)):
-        function = click.argument(argument)(function)
-    return click.command(name)(function)
-
-
 class VerbGroup(click.Group):
     """A group that answers an unknown word with the nearest commands."""
 
     def resolve_command(
         self, context: click.Context, arguments: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        name, known = arguments[0], self.list_commands(context)
-        if name.startswith("-") or name in known:
+        name = arguments[0]
+        if name.startswith("-") or self.get_command(context, name) is not None:
             return super().resolve_command(context, arguments)
+        known = self.list_commands(context)
         meant = SYNONYMS.get(name, "")
-        near = f"Did you mean {meant}? " if meant in known else _suggest(name, known)
+        is_known = meant.startswith("-") or meant.partition(" ")[0] in known
+        near = f"Did you mean {meant}? " if meant and is_known else _suggest(name, known)
         raise Usage(
             f"There is no command {name!r:.60}.",
             hint=f"{near}See `{context.command_path} --help`.",
         )
 
+    def shell_complete(self, context: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the commands that begin so, without importing them; of options, what click says."""
+        if incomplete.startswith("-"):
+            return super().shell_complete(context, incomplete)
+        lines = self.command_lines()
+        return [
+            CompletionItem(name, help=line)
+            for name, line in lines.items()
+            if name.startswith(incomplete)
+        ]
+
+    def command_lines(self) -> dict[str, str]:
+        """Return the commands, each with its line in the help."""
+        return {}
+
 
 def _suggest(word: str, known: Iterable[str]) -> str:
     """`Did you mean resume? `, or nothing where no name is near."""
+    import difflib
+
     names = list(known)
     near = difflib.get_close_matches(word, names, n=2, cutoff=LIKENESS)
     near = near or [name for name in names if word and name.startswith(word)]
     return f"Did you mean {' or '.join(near[:2])}? " if near else ""
 
 
-class Verbs(VerbGroup):
-    """A group of `verb_list`, whose commands are imported when they are called."""
+def verbs() -> dict[str, registry.Verb]:
+    """Return the verbs of all features, in the order of the help."""
+    found = [verb for feature in registry.all_features() for verb in feature.verbs]
+    others = (verb.group for verb in found if verb.group not in MORE)
+    groups = list(dict.fromkeys((*HEADINGS, *others, *MORE)))
+    return {verb.name: verb for verb in sorted(found, key=lambda verb: groups.index(verb.group))}
 
-    def __init__(self, name: str, **options: Any) -> None:
-        super().__init__(name, **options)
-        self._names = INNER_VERBS[name] if name else VERBS
+
+def find_verb(name: str) -> registry.Verb | None:
+    """Return a verb by its name. Only where no built-in feature has it, those of others are loaded."""
+    for feature in registry.features():
+        for verb in feature.verbs:
+            if verb.name == name:
+                return verb
+    return verbs().get(name)
+
+
+class Verbs(VerbGroup):
+    """The verbs of the features, imported when they are called."""
 
     def list_commands(self, context: click.Context) -> list[str]:
-        return list(self._names)
+        return list(verbs())
+
+    def command_lines(self) -> dict[str, str]:
+        return {verb.name: verb.line for verb in verbs().values()}
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name not in self._names:
+        verb = find_verb(name)
+        if verb is None:
             return None
-        command = self._command(name)
-        command.short_help = self._names[name]
+        command = InnerVerbs(verb) if verb.inner else find_command(verb.module, name)
+        command.short_help = verb.line
         return command
 
-    def _command(self, name: str) -> click.Command:
-        path = f"{self.name} {name}".strip()
-        if path in INNER_VERBS:
-            return Verbs(name, help=LONGER_HELP.get(name, VERBS[name]))
-        module_name = MODULE_OF.get(path) or self.name or name
-        module = __import__(f"holdfast.cli.verbs.{module_name}", fromlist=["command"])
-        for attribute in (f"{name.replace('-', '_')}_command", "command"):
-            if hasattr(module, attribute):
-                found: click.Command = getattr(module, attribute)
-                return found
-        return from_table(name, module)
+    def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the verbs with their one-line descriptions, without importing them."""
+        shows_all = context.meta.get(ALL, False)
+        for group, found in itertools.groupby(verbs().values(), key=lambda verb: verb.group):
+            if shows_all or group not in MORE:
+                with formatter.section(group):
+                    formatter.write_dl([(verb.name, verb.line) for verb in found])
+        formatter.write_paragraph()
+        formatter.write_text(
+            "`holdfast COMMAND -h` explains a command."
+            if shows_all
+            else "`holdfast COMMAND -h` explains a command; `holdfast --all` lists the others."
+        )
+
+
+class InnerVerbs(VerbGroup):
+    """The verbs of a verb, such as those of `agent`."""
+
+    def __init__(self, verb: registry.Verb) -> None:
+        super().__init__(verb.name, help=verb.help)
+        self._verb = verb
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(self._verb.inner)
+
+    def command_lines(self) -> dict[str, str]:
+        return dict(self._verb.inner)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in self._verb.inner:
+            return None
+        command = find_command(self._verb.modules.get(name, self._verb.module), name)
+        command.short_help = self._verb.inner[name]
+        return command
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of verbs from their one-line descriptions, without importing them."""
-        for heading, names in ({"Commands": self._names} if self.name else GROUPS).items():
-            with formatter.section(heading):
-                formatter.write_dl(list(names.items()))
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self._verb.inner.items()))
+
+
+def is_nested(name: str) -> bool:
+    """Return whether a verb has verbs of its own."""
+    verb = find_verb(name)
+    return verb is not None and (
+        bool(verb.inner) or isinstance(find_command(verb.module, name), click.Group)
+    )
+
+
+def find_command(module: str, name: str) -> click.Command:
+    """Return a verb of a module: `<verb>_command`, or `command`."""
+    found = registry.load(module)
+    command: click.Command = getattr(found, f"{name.replace('-', '_')}_command", None) or (
+        found.command
+    )
+    return command
+
+
+ALL = "holdfast.all"
+
+
+def _list_all(context: click.Context, _option: click.Parameter, is_given: bool) -> None:
+    if is_given:
+        context.meta[ALL] = True
+        click.echo(context.get_help())
+        context.exit()
 
 
 @click.command(
     "",
     cls=Verbs,
     context_settings={"help_option_names": ["-h", "--help"]},
+    options_metavar="[--all] [--version]",
 )
 @click.version_option(__version__, message="holdfast %(version)s")
+@click.option("--all", is_flag=True, is_eager=True, expose_value=False, callback=_list_all)
 def root() -> None:
-    """Keep what coding agents know about their work.
+    """Keep what coding agents know about their work, and continue it.
 
-    Without a command, it says where you are and what to do next. The result is printed to stdout,
-    everything else to stderr. Every command takes --json.
+    Without a command, it says what to do next. Each takes --json and -h.
     """
 
 
@@ -205,11 +291,10 @@ def parse(arguments: list[str]) -> Parsed | int:
     """The verb that the words name, and its arguments, or the exit code where click has answered.
     Click's own complaints become ours."""
     command: click.Command = root
-    if is_bare(arguments):
-        from holdfast.cli.verbs import overview
-
-        command = from_table("holdfast", overview)
-        command.add_help_option = False
+    # A shell that completes a word runs the command without arguments.
+    is_completing = COMPLETION_VARIABLE in os.environ
+    if not is_completing and (not arguments or arguments[0] in ("--json", "-C")):
+        from holdfast.cli.verbs.overview import command
     try:
         result: Parsed | int | None = command.main(
             arguments, prog_name="holdfast", standalone_mode=False

@@ -188,11 +188,6 @@ def bar(done: int, total: int, width: int, colour: str | None = None) -> str:
     return style("█" * full, colour) + style("░" * (width - full), dim=True)
 
 
-def clock_time(now: int) -> str:
-    """The time in UTC, as in every file."""
-    return f"{clock.stamp(now)[11:19]} UTC"
-
-
 def text_from(source: str, *, largest: int, example: str, advice: str = "") -> str:
     """Read a text in UTF-8 of at most `largest` bytes. `example` is the hint when it is missing,
     `advice` when it is too long."""

@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from typing import TypedDict
 
 from holdfast.clients.discovery import sessions_in
 from holdfast.clients.events import last_times
-from holdfast.clients.installation import installer_of, parts_of
+from holdfast.clients.installation import has_server, installer_of, parts_of
 from holdfast.clients.launcher import number_of
 from holdfast.clients.settings import files
 from holdfast.clients.settings.files import Part
 from holdfast.clients.settings.parts import JsonPart
-from holdfast.clients.table import CLIENTS, NAMES, part, title_of
+from holdfast.clients.table import CLIENTS, NAMES, capability
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.text import plural
 from holdfast.kernel.workspace import Workspace
+from holdfast.processes.child import find_program
 
 
 class Condition(TypedDict):
@@ -61,17 +61,11 @@ def conditions(workspace: Workspace, server: list[str]) -> list[Condition]:
     """Each client that has ours, by the worst of its files."""
     found: list[Condition] = []
     for client in NAMES:
-        worst = _worst(workspace, client, server)
-        if worst is None:
-            continue
-        if worst["problem"] and not worst["broken"] and server:
-            hooks = _worst(workspace, client, [])
-            if hooks is not None and not hooks["problem"]:
-                worst["problem"] = (
-                    f"{title_of(client)} has Holdfast's hooks, but not its MCP server."
-                )
-                worst["why"] = "Without it, the agent has no tools of Holdfast's; the hooks work."
-        found.append(worst)
+        # The server is a choice of `init`: hooks work without it.
+        words = server if has_server(workspace, client) else []
+        worst = _worst(workspace, client, words)
+        if worst is not None:
+            found.append(worst)
     return found
 
 
@@ -159,7 +153,7 @@ def _judge(run: HookRuns, workspace: Workspace, last: int, active: int) -> None:
         run["problem"] = (
             f"No hook of {client} ran since {clock.precise(last)}; it worked until {at}."
         )
-    elif not last and review and not part(client, "install").is_reviewed(workspace):
+    elif not last and review and not capability(client, "review").is_reviewed(workspace):
         run["problem"] = f"{client} runs no hook of this project before you have reviewed it."
     if run["problem"] and not run["fix"]:
         run["fix"] = review or RESTART.format(client=client)
@@ -174,7 +168,7 @@ def installed_at(workspace: Workspace, client: str, server: list[str]) -> int:
 def version_of(client: str) -> str:
     """The version of the client that would be started, by the files it came in. The client itself is not
     run: some call home when they are."""
-    program = shutil.which(CLIENTS[client].start[0])
+    program = find_program(CLIENTS[client].start[0])
     path = os.path.realpath(program) if program else ""
     while len(path) > 1:
         name = os.path.basename(path)

@@ -7,6 +7,7 @@ says, and it never raises: what it does not know it skips and counts.
 |---|---|---|
 | `place` | the session works in a folder | path |
 | `prompt` | the person asked for something | text |
+| `heard` | the person typed it while the agent worked | id, text (empty: taken back) |
 | `said` | the agent wrote to the person | text |
 | `run` | the agent started a command | id, text (the command line), path (its folder, or empty) |
 | `edit` | the agent changed a file | id, path, text (old and new text), change, exact, about (moved from) |
@@ -14,6 +15,8 @@ says, and it never raises: what it does not know it skips and counts.
 | `search` | the agent searched | id, text (the pattern), path (where, or empty) |
 | `call` | the agent used any other tool | id, text (the tool and its input) |
 | `result` | a call of the same id ended | id, text (its output, shortened), failed, exact (the file after it) |
+| | it runs on behind the session | id, text, end (`running`) |
+| | the person refused it | id, text (what they said to it), end (`refused`) |
 | `plan` | the agent put a plan to the person | id, text |
 | `tasks` | the agent wrote its whole task list | id, tasks |
 | `task` | one task was made or changed | tasks (one; empty text or state: as before) |
@@ -30,7 +33,8 @@ each, unless `again` says that it belongs to the call before it (a patch of seve
 from __future__ import annotations
 
 from holdfast.kernel.canonical_json import list_of, table_of, text_of
-from holdfast.kernel.patterns import DOTALL, compile_later
+from holdfast.kernel.patterns import DOTALL, IGNORECASE, compile_later
+from holdfast.kernel.text import ABOUT_SIGNS, HANDED_OVER, split_words, undo_defuse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,6 +44,7 @@ if TYPE_CHECKING:
     Kind = Literal[
         "place",
         "prompt",
+        "heard",
         "said",
         "run",
         "edit",
@@ -57,6 +62,7 @@ if TYPE_CHECKING:
         "summary",
     ]
     Change = Literal["edited", "created", "deleted"]
+    End = Literal["", "running", "refused"]
     TaskState = Literal["open", "active", "done", "dropped", ""]
 
     class Task(TypedDict):
@@ -145,6 +151,32 @@ _INSERTED = compile_later(
 _SLASH_COMMAND = compile_later(r"<command-name>\s*(/?[^<]{1,80}?)\s*</command-name>")
 _SLASH_ARGUMENTS = compile_later(r"<command-args>(.*?)</command-args>", DOTALL)
 
+# A pack, as we gave it to an agent or as a person pasted it: no word of theirs.
+_PACK = compile_later(
+    r"Holdfast: .{1,3000}?It is data, not instructions\.[^\n]*\n[ \t]*(`{3,})data\n"
+    r".*?(?:\n[ \t]*\1(?!`)(?:\s*Left out for length: [^\n]*)?|\Z)",
+    DOTALL,
+)
+
+# Commands that change the client and begin no turn.
+_ASKS_FOR_NO_WORK = frozenset(
+    split_words(
+        "add-dir agents bashes btw bug clear color compact config context copy cost doctor effort exit export "
+        "extra-usage fast feedback goal help hooks ide keybindings login logout mcp memory mobile model "
+        "output-style permissions plan plugin plugins privacy-settings quit release-notes reload-plugins "
+        "remote-env rename resume rewind sandbox skills stats status statusline tasks terminal-setup theme "
+        "todos upgrade usage vim voice"
+    )
+)
+# With such a word a person lets the agent go on with what is under way.
+_GO_ON = compile_later(
+    r"\s*(?:please |pls |bitte |and |now )?(?:y|yes|yeah|yep|yup|sure|ok|okay|k|lgtm|great|good|perfect|right|exactly|"
+    r"continue|resume|proceed|carry on|keep going|keep at it|go on|go ahead|do it|do that|do so|next|"
+    r"sounds good|again|retry|try again|weiter|mach weiter|ja|jawohl|genau|fortfahren|los|continuer|oui|"
+    r"sigue|s[ií]|continua|continuar|vai|dale|дальше|продолжай|да|继续|続けて)(?:\W|$)",
+    IGNORECASE,
+)
+
 _STATES: dict[str, TaskState] = {
     "pending": "open",
     "todo": "open",
@@ -166,10 +198,7 @@ _STATES: dict[str, TaskState] = {
 class SessionEvent:
     """One thing that happened. See the table above for which field says what."""
 
-    __slots__ = (
-        *("kind", "at", "id", "text", "path", "about"),
-        *("change", "failed", "tasks", "again", "exact"),
-    )
+    __slots__ = split_words("kind at id text path about change failed tasks again exact end")
 
     def __init__(
         self,
@@ -185,6 +214,7 @@ class SessionEvent:
         tasks: Iterable[Task] = (),
         again: bool = False,
         exact: Sequence[Replacement] = (),
+        end: End = "",
     ) -> None:
         self.kind = kind
         self.at = at
@@ -198,6 +228,7 @@ class SessionEvent:
         self.tasks = list(tasks)
         self.again = again
         self.exact = exact
+        self.end = end
 
     def __repr__(self) -> str:
         said = {name: getattr(self, name) for name in self.__slots__ if getattr(self, name)}
@@ -214,7 +245,9 @@ class SessionEvent:
 # A tool call of which only that matters; no code changes an event, so one serves all.
 COUNTED_CALL = SessionEvent("call")
 # What matters for a whole session, however long it is.
-LASTING = frozenset(("place", "prompt", "answer", "plan", "tasks", "task", "compact", "summary"))
+LASTING = frozenset(
+    ("place", "prompt", "heard", "answer", "plan", "tasks", "task", "compact", "summary")
+)
 
 
 def redact(events: Iterable[SessionEvent], clean: Callable[[str], str]) -> None:
@@ -371,16 +404,29 @@ def words_of_the_person(text: str) -> str:
         if command:
             given = _SLASH_ARGUMENTS.search(text)
             arguments = given[1].strip() if given else ""
-            # A bare /clear or /model asks for no work.
-            return f"{command[1]} {arguments}" if arguments else ""
+            name = command[1].lstrip("/")
+            if not arguments and name in _ASKS_FOR_NO_WORK:
+                return ""
+            return f"/{name} {arguments}".strip()
+    if "Holdfast: " in text:
+        text = _PACK.sub("", text)
+        if text.endswith(ABOUT_SIGNS):
+            text = undo_defuse(text.removesuffix(ABOUT_SIGNS))
     text = text.strip()
     return "" if not text or _NOT_THE_PERSON.match(text) else text
+
+
+def lets_go_on(text: str) -> bool:
+    """Return whether a prompt only lets the agent go on: "continue", "weiter", "yes do that"."""
+    if text.startswith(HANDED_OVER):
+        return True
+    return len(text.strip()) <= LONGEST_REPLY and _GO_ON.match(text) is not None
 
 
 def request_under_way(asked: Sequence[str]) -> str:
     """The last request that says what to do, and is no mere reply; the first one where all are short."""
     whole = [text for text in asked if len(text.strip()) > LONGEST_REPLY]
-    return whole[-1] if whole else next(iter(asked), "")
+    return (whole[-1] if whole else next(iter(asked), "")).removeprefix(HANDED_OVER)
 
 
 def task_of(key: Any, text: Any, state: Any) -> Task:

@@ -13,7 +13,7 @@ from itertools import islice, takewhile
 from stat import S_ISREG
 
 from holdfast.clients.lines import MOST_BYTES, object_in, read_piece
-from holdfast.clients.table import NAMES, clients_at_home, part
+from holdfast.clients.table import NAMES, capability, clients_at_home, part
 from holdfast.kernel.errors import Usage
 
 TYPE_CHECKING = False
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
         cwd: str
 
     class SessionFinder(Protocol):
-        """The module `sessions` of a client. One that files sessions by folder has `filed_under`, too: the
-        sessions of one folder without a look into the files."""
+        """The capability `sessions`: the module `sessions` of a client. One that files sessions by folder has
+        `filed_under`, too: the sessions of one folder without a look into the files."""
 
         def sessions(self, place: SessionPlace) -> Iterator[FoundSession]:
             """The sessions that belong to a folder, the newest first."""
@@ -166,23 +166,37 @@ def finder_of(client: str) -> SessionFinder:
 
 
 def sessions_in(folder: str, *, enough: int = ENOUGH) -> list[FoundSession]:
-    """The sessions that worked in a folder, the newest first, at most `enough` of each client."""
+    """The sessions that worked in a folder, the newest first, at most `enough` of each client; those of which only
+    Holdfast still has the text, too."""
     place = SessionPlace(folder)
     found = [
         session
         for client in clients_at_home()
         for session in islice(finder_of(client).sessions(place), enough)
     ]
+    found += _sessions_kept_in(folder)
     return sorted(found, key=lambda each: (-each["modified"], each["client"], each["session"]))
+
+
+def _sessions_kept_in(folder: str) -> Iterable[FoundSession]:
+    from holdfast.clients.kept import sessions_kept_in
+
+    return sessions_kept_in(folder)
+
+
+def _kept_at(path: str) -> FoundSession | None:
+    from holdfast.clients.kept import kept_at
+
+    return kept_at(path)
 
 
 def begun_in(folder: str, client: str) -> Iterator[FoundSession]:
     """The sessions that began in this very folder, the newest first."""
-    finder: Any = finder_of(client)
-    if hasattr(finder, "filed_under"):
-        filed: Iterator[FoundSession] = finder.filed_under(folder)
+    if (filing := capability(client, "filing")) is not None:
+        filed: Iterator[FoundSession] = filing.filed_under(folder)
         return filed
-    return (one for one in finder.sessions(SessionPlace(folder)) if one["cwd"] == folder)
+    found = finder_of(client).sessions(SessionPlace(folder))
+    return (one for one in found if one["cwd"] == folder)
 
 
 def newest_files(folder: str, client: str) -> list[Source]:
@@ -215,7 +229,7 @@ def session_at(path: str) -> FoundSession | None:
     """The session that a transcript file holds; None where the file is no client's transcript."""
     client = identify(path)
     if not client:
-        return None
+        return None if os.path.exists(path) else _kept_at(path)
     path = os.path.abspath(path)
     return finder_of(client).session_at(path, modified_at(path))
 
@@ -243,7 +257,5 @@ def identify(path: str) -> ClientName | Literal[""]:
         for client in NAMES if record else ():
             if finder_of(client).is_writer(record):
                 return client
-    # One object on many lines, or a first line that is longer than what was read.
-    if part("gemini", "sessions").is_whole(head):
-        return "gemini"
+    # A first line may be longer than what was read.
     return "codex" if part("codex", "sessions").is_head(head) else ""

@@ -41,16 +41,10 @@ if TYPE_CHECKING:
         tell: str  # for the person to read
 
     class Client(Protocol):
-        """The module of a client."""
+        """The capability `hooks`: the module `events` of a client."""
 
         NAME: str
         EVENTS: dict[str, Means]
-        # How much of what a hook says stands in the context, as `length` counts.
-        LONGEST_CONTEXT: int
-        # Whether a process of the client's runs one session at a time.
-        ALONE: bool
-        # Whether a command in the first prompt still works behind what the start of a session tells.
-        KEEPS_COMMANDS: bool
 
         def read(self, name: str, payload: dict[str, Any]) -> HookEvent: ...
 
@@ -59,13 +53,19 @@ if TYPE_CHECKING:
         def answer(self, event: HookEvent, outcome: HookOutcome) -> dict[str, Any]: ...
 
 
+# How much of what a hook says stands in a context, as `length` of its client counts. Claude Code puts all but
+# the first 2,000 of more than 10,000 characters into a file that the model does not read; Codex cuts out the
+# middle of more than 2,500 tokens, which it takes for four bytes each; of the others no limit was seen.
+LONGEST_CONTEXT = 9_500
 # Words after `holdfast` that are a person's. Hooks and their launcher deny them to an agent. This is a
 # fence, which a shell can get around; the wall behind it is the terminal that `gates.person` demands.
 PERSONS_COMMANDS = (
-    *(("gate", "answer"), ("gate", "withdraw"), ("guard", "ack"), ("guard", "reset")),
+    ("gate", "answer"),
+    ("gate", "withdraw"),
+    ("guard", "ack"),
+    ("guard", "reset"),
     ("release",),
 )
-
 
 # The names that Claude Code gave, and that most clients took over from it. What a client does at the
 # last ones is none of our business.
@@ -80,13 +80,12 @@ SHARED_EVENTS: dict[str, Means] = {
     "SessionEnd": "end",
     "PermissionRequest": "waits",
     **dict.fromkeys(
-        (
-            *("PostToolBatch", "PostCompact", "SubagentStart", "SubagentStop", "StopFailure"),
-            *("ElicitationResult", "UserPromptExpansion", "PermissionDenied", "ErrorOccurred"),
-            *("PreModelSwitch", "PostModelSwitch", "ConfigChange", "Interrupt", "notify"),
-            *("Setup", "TeammateIdle", "TaskCreated", "TaskCompleted", "TodoCreated"),
-            *("TodoCompleted", "WorktreeCreate", "WorktreeRemove", "InstructionsLoaded"),
-            *("CwdChanged", "FileChanged", "DirectoryAdded", "MessageDisplay"),
+        str.split(
+            "PostToolBatch PostCompact SubagentStart SubagentStop StopFailure ElicitationResult "
+            "UserPromptExpansion PermissionDenied ErrorOccurred PreModelSwitch PostModelSwitch "
+            "ConfigChange Interrupt notify Setup TeammateIdle TaskCreated TaskCompleted TodoCreated "
+            "TodoCompleted WorktreeCreate WorktreeRemove InstructionsLoaded CwdChanged FileChanged "
+            "DirectoryAdded MessageDisplay"
         ),
         "nothing",
     ),
@@ -95,23 +94,6 @@ SHARED_EVENTS: dict[str, Means] = {
 
 class HookEvent:
     """One event: what it means, and the facts of it that matter to us."""
-
-    __slots__ = (
-        *(
-            "asks",
-            "command",
-            "folder",
-            "is_deferred",
-            "is_limit",
-            "looks_after",
-            "means",
-            "name",
-            "paths",
-            "prompt",
-            "session",
-        ),
-        *("source", "tool", "transcript"),
-    )
 
     def __init__(self, name: str, means: Means) -> None:
         self.name = name
@@ -156,11 +138,9 @@ def command_of(given: object) -> str:
 
 
 # What the clients call their tools that change a file.
-EDITS = frozenset(
-    (
-        *("Edit", "MultiEdit", "Write", "NotebookEdit", "edit", "multiedit", "write", "write_file"),
-        *("replace", "create", "apply_patch", "patch", "str_replace_editor"),
-    )
+EDITS = str.split(
+    "Edit MultiEdit Write NotebookEdit edit multiedit write write_file "
+    "replace create apply_patch patch str_replace_editor"
 )
 _PATCHED = ("*** Update File: ", "*** Add File: ", "*** Delete File: ")
 
@@ -189,7 +169,8 @@ def read_event(events: dict[str, Means], name: str, payload: dict[str, Any]) -> 
     event.session = text_of(payload, "session_id") or text_of(payload, "sessionId")
     event.folder = text_of(payload, "cwd")
     event.source = text_of(payload, "source") or text_of(payload, "reason")
-    event.prompt = text_of(payload, "prompt")
+    # Gemini CLI with `-p` puts what a hook said before the words of the person.
+    event.prompt = text_of(payload, "prompt").rpartition("</hook_context>")[2].lstrip()
     event.transcript = text_of(payload, "transcript_path") or text_of(payload, "transcriptPath")
     event.tool = _tool_of(payload)
     event.command = command_of(_input_of(payload))
@@ -276,9 +257,8 @@ def is_named_twice(named: str, caller: str, root: str) -> bool:
 
 LONGEST_QUESTION = 300
 # The last is Gemini CLI's.
-_NOTICES = (
-    *("permission_prompt", "idle_prompt", "elicitation_dialog", "worker_permission_prompt"),
-    "ToolPermission",
+_NOTICES = str.split(
+    "permission_prompt idle_prompt elicitation_dialog worker_permission_prompt ToolPermission"
 )
 # Tools by which an agent asks its person, whatever it is allowed to do; `hook.sh` knows them too.
 QUESTION_TOOLS = ("AskUserQuestion", "ask_user_question", "ask_user", "request_user_input")
@@ -334,7 +314,7 @@ def _permission(tool: str, given: object) -> str:
 
 # When each event of each client last came in: the time of a file, which the launcher touches as well.
 SEEN = "seen"
-TIMED_BY_LAUNCHER = ("tool", "used", "stop", "compacting", "may compact", "end")
+TIMED_BY_LAUNCHER = ("prompt", "tool", "used", "stop", "compacting", "may compact", "end")
 
 
 def note_time(workspace: Workspace, client: str, name: str, now: int) -> None:

@@ -1,7 +1,7 @@
 # Holdfast's hook launcher. Its comments are in `holdfast/clients/hook.sh` of the package.
-# CLIENT EVENT [unread] are the parameters, the client's payload is on standard input. `holdfast init` writes
-# it, without the comments below the first line: bash takes its time for them, too. Clients' settings source it
-# or run it with /bin/sh. It ends with 0 whatever happens, because clients read 2 as "block", and prints only an
+# CLIENT EVENT [unread | pending ROOT] are the parameters, the client's payload is on standard input. `holdfast init`
+# writes it, without the comments below the first line: bash takes its time for them, too. Clients' settings source
+# it or run it with /bin/sh. It ends with 0 whatever happens, because clients read 2 as "block", and prints only an
 # answer that the client reads.
 #
 # The usual events cost no other process: Python leaves marks that say "nothing to say here", and only
@@ -11,12 +11,15 @@
 # what the usual events need stands first, in few and short commands, and ends the hook.
 here=@HERE@
 set +e +u -f
+# A copy of a session that is asked one question is no work.
+[ -z "$_HOLDFAST_COPY" ] || exit 0
 client=$1 event=$2 unread=$3 start='' usual='' has_payload='' payload=''
 case $event in
 PreToolUse | BeforeTool | tool.execute.before) means=tool ;;
 PostToolUse | PostToolUseFailure | AfterTool | tool.execute.after) means=used ;;
 Stop | AfterAgent | PreCompact | SessionEnd) means=turn ;;
 PreCompress) means=compress ;;
+UserPromptSubmit | BeforeAgent) means=prompt ;;
 *) means=other ;;
 esac
 case $client in
@@ -47,7 +50,7 @@ IFS= read -r line <"$mark" && [ "$HOLDFAST_HOME$line" = "usual $PWD" ] && [ "${s
   ! [ ! -f .git/holdfast/quiet -o ! -f "$seen" -o -L "$seen" -o -L .git/holdfast/worktree/seen -o \
     -L .git/holdfast/worktree -o -L .git/holdfast -o -L .git -o -e .git/holdfast/latch -o -e .holdfast/latch -o \
     -e .git/holdfast/forward -o -d .git/holdfast/alerts -o -d .autopilot -o -d .git/holdfast/worktree/lives -o \
-    -d .holdfast/lives -o -d .git/holdfast/worktree/shared ] && usual=$means
+    -d .holdfast/lives -o -d .git/holdfast/worktree/shared -o -e .git/holdfast/worktree/taking ] && usual=$means
 case $usual$unread in
 # The time of each client's last event; `doctor` reads it, too.
 used* | toolunread) true >"$seen" && exit 0 ;;
@@ -208,6 +211,10 @@ keep() {
     ask
   fi
   set -C
+  # A state of the work tree is taken behind the prompt; `undo/hooks.py` has the file.
+  if [ $means = prompt ]; then
+    [ -L "$private/taking" ] || true >"$private/taking"
+  fi
   case $event in
   Stop | AfterAgent) say "$turn" >"$kept" ;;
   *) [ -x /bin/cat ] && /bin/cat >"$kept" ;;
@@ -219,13 +226,21 @@ keep() {
     ask
   fi
   tell_python
-  # It holds the client's pipe, and empties it: Codex takes a payload that it cannot write for an error.
+  # It holds the client's pipe, and empties it: Codex takes a payload that it cannot write for an error. A shell
+  # of its own: dash keeps the client's pipe for errors beside the redirection under which this file is read.
   exec 3<&0
-  { run_python pending "$root" || note_failure $?; } <&3 >/dev/null 2>&1 &
+  /bin/sh "$here/hook.sh" "$client" "$event" pending "$root" <&3 >/dev/null 2>&1 &
   exit 0
 }
 
-if [ "$usual" = turn ] && [ "$known_root" ]; then
+if [ "$unread" = pending ]; then
+  run_python pending "$4" || note_failure $?
+  exit 0
+fi
+
+case $usual in turn | prompt) ;; *) usual='' ;; esac
+[ $means = prompt ] && [ -d "$private/limits" ] && ask
+if [ "$usual" ] && [ "$known_root" ]; then
   root=$start
   [ "$flags" = 'plain calm' ] && [ ! -e "$state" ] && note_time && keep
   ask
@@ -256,11 +271,24 @@ look() {
     [ "$flags" ] && exit 0
     ;;
   tool)
+    [ -e "$private/taking" ] && return 1
     [ "$unread" = unread ] || is_harmless || return 1
+    # A budget: what the last call cost is in what the client has just written. `hooks/marks.py` has the file.
+    spent=$mark.spent written=''
+    [ -f "$spent" ] && IFS= read -r written <"$spent" || spent=$mark.since
+    set +f
+    for path in "$root/.autopilot/config.yaml" "$written" "${written%.*}"/subagents/*; do
+      [ "$path" -nt "$spent" ] && set -f && return 1
+    done
+    set -f
     # Two sessions are at work here: Python looks whether they edit the same file.
     [ -d "$private/shared" ] && return 1
     # opencode tells nobody that a tool was used, so that its sessions are looked at here.
     [ "$flags" ] || [ $client != opencode ] && exit 0
+    ;;
+  prompt)
+    [ -e "$private/shared/tell" ] && return 1
+    return 0
     ;;
   *) return 0 ;;
   esac

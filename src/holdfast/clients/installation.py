@@ -8,20 +8,26 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import shutil
+import re
 from collections.abc import Callable, Collection, Iterable
 from typing import Literal, Protocol, TypedDict
 
 from holdfast.clients import launcher
 from holdfast.clients.settings import files
 from holdfast.clients.settings.files import Part, SettingsChange, Status
+from holdfast.clients.settings.shared import is_shared, share
 from holdfast.clients.table import CLIENTS, NAMES, part, settings_home_of
 from holdfast.kernel import git_exclude
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.trust import WORKSPACES, listed_workspaces
 from holdfast.kernel.workspace import Workspace, user_folder, worktrees
 from holdfast.processes import relaunch
+from holdfast.processes.child import find_program
 from holdfast.processes.distribution import install_command
+
+SHARED_NOTE = "its hooks do nothing where Holdfast is not installed, and say once how to get it."
+# The words of `server()`, as JSON and TOML spell a list.
+_STARTS_SERVER = re.compile(r'"-m",\s*"holdfast",\s*"mcp"')
 
 
 class Installer(Protocol):
@@ -94,11 +100,17 @@ def _no_server() -> str:
     return f"No MCP server is registered: {install_command('mcp')}, then run this again."
 
 
+def has_server(workspace: Workspace, client: str) -> bool:
+    """Return whether a client's settings start our MCP server."""
+    parts = parts_of(workspace, [client], ["holdfast"])[client]
+    return any(_STARTS_SERVER.search(launcher.content_of(part.path)) for part in parts)
+
+
 def detect() -> list[FoundClient]:
     """Which clients this user has."""
     found: list[FoundClient] = []
     for client in NAMES:
-        program, home = shutil.which(CLIENTS[client].start[0]), settings_home_of(client)
+        program, home = find_program(CLIENTS[client].start[0]), settings_home_of(client)
         because = program or (home if os.path.isdir(home) else "")
         found.append({"client": client, "because": because})
     return found
@@ -109,11 +121,21 @@ def install(
     clients: Iterable[str],
     server: list[str],
     *,
+    without_server: bool = False,
+    shared: bool = False,
     dry_run: bool = False,
 ) -> list[Done]:
     """Put the launcher in place and add ours to clients' settings; everything else in them stays.
-    `server` says how our MCP server is started (nothing: it cannot be)."""
-    parts = parts_of(workspace, clients, server)
+    `server` says how our MCP server is started (nothing: it cannot be). `without_server`: the user wants none.
+    `shared`: into the settings that a team commits."""
+    if shared:
+        without_server = True
+    elif without_server:
+        server = []
+        clients = list(clients)
+        if not dry_run:
+            uninstall(workspace, [one for one in clients if has_server(workspace, one)])
+    parts = parts_of(workspace, clients, [] if shared else server, shared=shared)
     if parts and not dry_run:
         launcher.install()
     changes = _change(workspace, parts, files.plan_install, dry_run)
@@ -131,8 +153,9 @@ def install(
                     *(note for change in ours for note in change["notes"]),
                     *(note for change in ours for note in _seen_by_git(workspace, change)),
                     *(hidden if place == 0 else []),
+                    *([f"Commit {CLIENTS[client].shared}: {SHARED_NOTE}"] if shared else []),
                     *installer_of(client).notes(workspace),
-                    *([] if server else [_no_server()]),
+                    *([] if server or without_server else [_no_server()]),
                 ],
             }
         )
@@ -144,14 +167,17 @@ def set_up(
     clients: Iterable[str],
     server: list[str],
     *,
+    without_server: bool = False,
+    shared: bool = False,
     dry_run: bool = False,
 ) -> Setup:
     """What `init` does: `install`, and which of its files were to be written."""
     clients = list(clients)
-    planned = install(workspace, clients, server, dry_run=True)
+    options = {"without_server": without_server, "shared": shared}
+    planned = install(workspace, clients, server, **options, dry_run=True)
     is_new = any(file["status"] == "installed" for one in planned for file in one["files"])
-    beside = files_beside(workspace, is_new=is_new) if planned else []
-    done = planned if dry_run else install(workspace, clients, server)
+    beside = files_beside(workspace, is_new=is_new, shared=shared) if planned else []
+    done = planned if dry_run else install(workspace, clients, server, **options)
     files_done = [file["status"] for one in done for file in one["files"]]
     return {
         "clients": done,
@@ -196,9 +222,9 @@ def uninstall(
     return done
 
 
-def files_beside(workspace: Workspace, *, is_new: bool) -> list[BesideFile]:
+def files_beside(workspace: Workspace, *, is_new: bool, shared: bool = False) -> list[BesideFile]:
     """What `init` writes beside the settings of a client, all of it for this user alone. `is_new`: it writes
-    settings, too."""
+    settings, too; `shared`: those of a team, which git sees."""
     found: list[BesideFile] = []
 
     def add(path: str, what: str, *, is_there: bool) -> None:
@@ -220,7 +246,7 @@ def files_beside(workspace: Workspace, *, is_new: bool) -> list[BesideFile]:
         "the list of your workspaces, for `serve`",
         is_there=not {*worktrees(workspace)}.isdisjoint(listed_workspaces()),
     )
-    if workspace.git_dir:
+    if workspace.git_dir and not shared:
         add(
             git_exclude.exclude_file(workspace),
             "lines that hide the new settings from git: they name paths of this machine",
@@ -232,7 +258,11 @@ def files_beside(workspace: Workspace, *, is_new: bool) -> list[BesideFile]:
 
 def made_settings(workspace: Workspace) -> list[str]:
     """The settings with ours in them that `init` made, in all worktrees."""
-    return [path for path in _settings_with_ours(workspace) if files.is_created(workspace, path)]
+    return [
+        path
+        for path in _settings_with_ours(workspace)
+        if files.is_created(workspace, path) and not is_shared(path)
+    ]
 
 
 def _settings_with_ours(workspace: Workspace) -> list[str]:
@@ -273,7 +303,7 @@ def _show_to_git(workspace: Workspace) -> list[str]:
     try:
         shown = git_exclude.show_all(workspace)
     except HoldfastError as error:
-        return [f"Lines of ours are left: {error.message}"]
+        return [f"Lines of Holdfast are left: {error.message}"]
     # An earlier version kept there what the file was.
     files.forget(workspace, os.path.realpath(git_exclude.exclude_file(workspace)))
     here = [path for path in shown if os.path.lexists(os.path.join(workspace.root, path))]
@@ -285,16 +315,23 @@ def _seen_by_git(workspace: Workspace, change: SettingsChange) -> list[str]:
     kept = change["kept"]
     if not workspace.git_dir or change["status"] != "installed" or kept is None or kept["created"]:
         return []
+    if is_shared(change["path"]):
+        return []
     return [
         f"{change['path']} now names paths of this machine: do not commit Holdfast's part of it."
     ]
 
 
 def parts_of(
-    workspace: Workspace, clients: Iterable[str], server: list[str]
+    workspace: Workspace, clients: Iterable[str], server: list[str], *, shared: bool = False
 ) -> dict[str, list[Part]]:
     """The files of each client, with what we want of them."""
-    return {client: installer_of(client).parts(workspace, server) for client in clients}
+    return {
+        client: share(
+            workspace, client, installer_of(client).parts(workspace, server), is_wanted=shared
+        )
+        for client in clients
+    }
 
 
 def _change(

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import sys
 
-from holdfast.clients.events import PERSONS_COMMANDS
 from holdfast.kernel.errors import HoldfastError, from_os_error
 from holdfast.kernel.plain_file import read_plain, write_synced
 from holdfast.version import __version__
@@ -135,6 +134,8 @@ def keep_current() -> None:
 
 def text(folder: str) -> str:
     """The launcher for a folder, as this version has it."""
+    from holdfast.clients.events import PERSONS_COMMANDS
+
     source = os.path.join(os.path.dirname(os.path.abspath(__file__)), NAME)
     with open(source, encoding="utf-8") as file:
         first, *lines = file.read().splitlines(keepends=True)

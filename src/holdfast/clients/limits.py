@@ -7,7 +7,7 @@ without a date and a zone. `read_reset` understands all of them; without a zone 
 from __future__ import annotations
 
 from holdfast.clients.lines import object_in, read_piece, size_of
-from holdfast.clients.table import CLIENTS, part
+from holdfast.clients.table import CLIENTS, capability
 from holdfast.kernel import clock
 from holdfast.kernel.patterns import IGNORECASE, compile_later
 
@@ -101,8 +101,8 @@ def find_limit(client: str, transcript: str) -> UsageLimit | None:
     """The limit that a session stands at: the last word of its transcript, or None if it went on."""
     if client not in CLIENTS or not transcript:
         return None
-    reader = part(client, "sessions")
-    if not hasattr(reader, "limit_of"):
+    reader = capability(client, "limits")
+    if reader is None:
         return None  # docs/how-to/clients.md says which clients write no limit down
     records = [record for line in _last_lines(transcript) if (record := object_in(line))]
     while records:
@@ -111,7 +111,7 @@ def find_limit(client: str, transcript: str) -> UsageLimit | None:
             found["resets_at"] = (
                 found["resets_at"]
                 or read_reset(found["says"], found["at"])
-                or _told_before(reader, records)
+                or _told_before(client, records)
             )
             return found
         if found is False:
@@ -119,12 +119,12 @@ def find_limit(client: str, transcript: str) -> UsageLimit | None:
     return None
 
 
-def _told_before(reader: Any, records: list[dict[str, Any]]) -> int:
-    """The reset in the lines right before, for a client that tells it apart from the refusal."""
-    read = getattr(reader, "reset_of", None)
-    if read is None:
+def _told_before(client: str, records: list[dict[str, Any]]) -> int:
+    """Return the reset in the lines right before, for a client that tells it apart from the refusal."""
+    reader = capability(client, "told resets")
+    if reader is None:
         return 0
-    found = (int(read(record)) for record in reversed(records[-LINES_BEFORE:]))
+    found = (int(reader.reset_of(record)) for record in reversed(records[-LINES_BEFORE:]))
     return next((instant for instant in found if instant), 0)
 
 

@@ -35,8 +35,6 @@ _TAKES_UP = frozenset(("-c", "--continue", "-r", "--resume", "resume", "-s", "--
 class ClientProcess:
     """A running client. What cannot be read is None."""
 
-    __slots__ = ("argv", "client", "cwd", "files", "pid", "started")
-
     def __init__(
         self,
         pid: int,

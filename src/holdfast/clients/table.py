@@ -13,164 +13,153 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     ClientName = Literal["claude", "codex", "gemini", "opencode", "qwen", "copilot"]
-    PartName = Literal["install", "events", "sessions", "transcript"]
+    PartName = Literal["install", "events", "sessions", "transcript", "fork"]
 
 
 class ClientFacts:
-    """What is known of a client before any of its modules is loaded."""
+    """What is known of a client before any of its modules is loaded. A row states what its client has."""
 
-    __slots__ = (
-        *("files", "has_nameless_hooks", "home", "home_variable", "name", "oldest", "package"),
-        *("project_variable", "review", "settings_home", "settings_variable"),
-        *("is_silent_after_compaction", "session_variable", "start", "title", "transcript"),
+    name: ClientName
+    title: str
+    # The npm package that its program is installed from.
+    package: str
+    # The first version that runs all of our hooks; docs/how-to/clients.md has the sources.
+    oldest: str
+    # What `init` writes in a project. A change there is no change of the work.
+    files: tuple[str, ...]
+    # The settings with hooks that a team commits; empty where the client has none.
+    shared = ""
+    # How to start it for a person; the last word ends with the first prompt.
+    start: tuple[str, ...]
+    # The folder in which it keeps what is its own, from the user's home; and the variable that names
+    # it instead, or the folder that it is in: `VARIABLE/folder`.
+    home: str
+    home_variable = ""
+    # The same for its user's settings; empty where they are in `home`, too.
+    settings_home = ""
+    settings_variable = ""
+    # What its user has to do before hooks run; it has the capability `review` then. Empty: nothing.
+    review = ""
+    # What is in the name of a transcript and of its folder, and in no other client's. Empty: all
+    # others are Claude Code's.
+    transcript = ""
+    # Where the processes that it starts find the session's id. Empty: it does not say.
+    session_variable = ""
+    # Where its hooks find the folder that the session began in: the folder of a payload follows
+    # every `cd`. Empty: the payload's folder is the session's.
+    project_variable = ""
+    # No variable tells its hooks the session: the launcher knows it by the client's process, which
+    # runs one at a time.
+    has_nameless_hooks = False
+
+
+class Claude(ClientFacts):
+    name = "claude"
+    title = "Claude Code"
+    package = "@anthropic-ai/claude-code"
+    # An older one calls the settings invalid.
+    oldest = "2.1.78"
+    files = (".claude/settings.local.json", ".mcp.json")
+    shared = ".claude/settings.json"
+    home = ".claude"
+    home_variable = "CLAUDE_CONFIG_DIR"
+    # Behind `--` a prompt that begins with a dash is no option.
+    start = ("claude", "--", "")
+    session_variable = "CLAUDE_CODE_SESSION_ID"
+    project_variable = "CLAUDE_PROJECT_DIR"
+
+
+class Codex(ClientFacts):
+    name = "codex"
+    title = "Codex"
+    package = "@openai/codex"
+    oldest = "0.145.0"  # SessionEnd came last
+    files = (".codex/hooks.json", ".codex/config.toml")
+    shared = ".codex/hooks.json"
+    home = ".codex"
+    home_variable = "CODEX_HOME"
+    start = ("codex", "--", "")
+    transcript = "/rollout-"
+    review = (
+        "Start codex in this project, trust the project, type /hooks and review Holdfast's hooks. "
+        "Do so again after each change of them."
     )
-
-    def __init__(
-        self,
-        name: ClientName,
-        title: str,
-        *,
-        package: str,
-        oldest: str,
-        files: tuple[str, ...],
-        home: str,
-        home_variable: str = "",
-        settings_home: str = "",
-        settings_variable: str = "",
-        review: str = "",
-        start: tuple[str, ...],
-        transcript: str = "",
-        session_variable: str = "",
-        project_variable: str = "",
-        has_nameless_hooks: bool = False,
-        is_silent_after_compaction: bool = False,
-    ) -> None:
-        self.name: ClientName = name
-        self.title = title
-        # The npm package that its program is installed from.
-        self.package = package
-        # The first version that runs all of our hooks; docs/how-to/clients.md has the sources.
-        self.oldest = oldest
-        # What `init` writes in a project. A change there is no change of the work.
-        self.files = files
-        # The folder in which it keeps what is its own, from the user's home; and the variable that names
-        # it instead, or the folder that it is in: `VARIABLE/folder`.
-        self.home = home
-        self.home_variable = home_variable
-        # The same for its user's settings; empty where they are there, too.
-        self.settings_home = settings_home or home
-        self.settings_variable = settings_variable if settings_home else home_variable
-        # What its user has to do before hooks run. Empty: nothing. Else `install.is_reviewed` tells
-        # whether it was done.
-        self.review = review
-        # How to start it for a person; the last word ends with the first prompt.
-        self.start = start
-        # What is in the name of a transcript and of its folder, and in no other client's. Empty: all
-        # others are Claude Code's.
-        self.transcript = transcript
-        # Where the processes that it starts find the session's id. Empty: it does not say.
-        self.session_variable = session_variable
-        # Where its hooks find the folder that the session began in: the folder of a payload follows
-        # every `cd`. Empty: the payload's folder is the session's.
-        self.project_variable = project_variable
-        # No variable tells its hooks the session: the launcher knows it by the client's process, which
-        # runs one at a time.
-        self.has_nameless_hooks = has_nameless_hooks
-        # It has a hook before a compaction and none after it: the next event with context brings the pack.
-        self.is_silent_after_compaction = is_silent_after_compaction
+    session_variable = "CODEX_SESSION_ID"
+    has_nameless_hooks = True
 
 
-_ROWS = (
-    ClientFacts(
-        "claude",
-        "Claude Code",
-        package="@anthropic-ai/claude-code",
-        # An older one calls the settings invalid.
-        oldest="2.1.78",
-        files=(".claude/settings.local.json", ".mcp.json"),
-        home=".claude",
-        home_variable="CLAUDE_CONFIG_DIR",
-        # Behind `--` a prompt that begins with a dash is no option.
-        start=("claude", "--", ""),
-        session_variable="CLAUDE_CODE_SESSION_ID",
-        project_variable="CLAUDE_PROJECT_DIR",
-    ),
-    ClientFacts(
-        "codex",
-        "Codex",
-        package="@openai/codex",
-        oldest="0.145.0",  # SessionEnd came last
-        files=(".codex/hooks.json", ".codex/config.toml"),
-        home=".codex",
-        home_variable="CODEX_HOME",
-        start=("codex", "--", ""),
-        transcript="/rollout-",
-        review="Start codex in this project, trust the project, type /hooks and review Holdfast's hooks. Do "
-        "so again after each change of them.",
-        session_variable="CODEX_SESSION_ID",
-        has_nameless_hooks=True,
-    ),
-    ClientFacts(
-        "gemini",
-        "Gemini CLI",
-        package="@google/gemini-cli",
-        oldest="0.26.0",  # hooks are on without a setting
-        files=(".gemini/settings.json",),
-        home=".gemini",
-        home_variable="GEMINI_CLI_HOME/.gemini",
-        start=("gemini", "--prompt-interactive="),
-        transcript="/chats/session-",
-        session_variable="GEMINI_SESSION_ID",
-        project_variable="GEMINI_PROJECT_DIR",
-    ),
-    ClientFacts(
-        "opencode",
-        "opencode",
-        package="opencode-ai",
-        # It tells `shell.env` the session, which came last of what the shim uses.
-        oldest="1.2.7",
-        # The server's entry is in one of the last two.
-        files=(".opencode/plugins/holdfast.js", "opencode.json", "opencode.jsonc"),
-        home=".local/share/opencode",
-        home_variable="XDG_DATA_HOME/opencode",
-        settings_home=".config/opencode",
-        settings_variable="XDG_CONFIG_HOME/opencode",
-        start=("opencode", "--prompt="),
-        session_variable="OPENCODE_SESSION_ID",
-    ),
-    ClientFacts(
-        "qwen",
-        "Qwen Code",
-        package="@qwen-code/qwen-code",
-        oldest="0.24.0",  # seen to run; older ones were not tried
-        files=(".qwen/settings.json",),
-        home=".qwen",
-        start=("qwen", "--prompt-interactive="),
-        transcript="/chats/",
-        session_variable="QWEN_CODE_SESSION_ID",
-        project_variable="QWEN_PROJECT_DIR",
-    ),
-    ClientFacts(
-        "copilot",
-        "Copilot CLI",
-        package="@github/copilot",
-        oldest="1.0.100",  # seen to run; older ones were not tried
-        files=(".github/copilot/settings.local.json", ".github/mcp.json"),
-        home=".copilot",
-        home_variable="COPILOT_HOME",
-        start=("copilot", "--interactive="),
-        transcript="/events.jsonl",
-        review="Start copilot in this folder and trust the folder. `copilot -p` runs hooks in trusted "
-        "folders, and elsewhere with GITHUB_COPILOT_PROMPT_MODE_REPO_HOOKS=true.",
-        # The commands of its agent have it, its hooks do not.
-        session_variable="COPILOT_AGENT_SESSION_ID",
-        project_variable="COPILOT_PROJECT_DIR",
-        has_nameless_hooks=True,
-        is_silent_after_compaction=True,
-    ),
-)
+class Gemini(ClientFacts):
+    name = "gemini"
+    title = "Gemini CLI"
+    package = "@google/gemini-cli"
+    oldest = "0.26.0"  # hooks are on without a setting
+    files = (".gemini/settings.json",)
+    shared = ".gemini/settings.json"
+    home = ".gemini"
+    home_variable = "GEMINI_CLI_HOME/.gemini"
+    start = ("gemini", "--prompt-interactive=")
+    transcript = "/chats/session-"
+    session_variable = "GEMINI_SESSION_ID"
+    project_variable = "GEMINI_PROJECT_DIR"
+
+
+class Opencode(ClientFacts):
+    name = "opencode"
+    title = "opencode"
+    package = "opencode-ai"
+    # It tells `shell.env` the session, which came last of what the shim uses.
+    oldest = "1.2.7"
+    # The server's entry is in one of the last two.
+    files = (".opencode/plugins/holdfast.js", "opencode.json", "opencode.jsonc")
+    home = ".local/share/opencode"
+    home_variable = "XDG_DATA_HOME/opencode"
+    settings_home = ".config/opencode"
+    settings_variable = "XDG_CONFIG_HOME/opencode"
+    start = ("opencode", "--prompt=")
+    session_variable = "OPENCODE_SESSION_ID"
+
+
+class Qwen(ClientFacts):
+    name = "qwen"
+    title = "Qwen Code"
+    package = "@qwen-code/qwen-code"
+    oldest = "0.24.0"  # seen to run; older ones were not tried
+    files = (".qwen/settings.json",)
+    shared = ".qwen/settings.json"
+    home = ".qwen"
+    start = ("qwen", "--prompt-interactive=")
+    transcript = "/chats/"
+    session_variable = "QWEN_CODE_SESSION_ID"
+    project_variable = "QWEN_PROJECT_DIR"
+
+
+class Copilot(ClientFacts):
+    name = "copilot"
+    title = "Copilot CLI"
+    package = "@github/copilot"
+    oldest = "1.0.100"  # seen to run; older ones were not tried
+    files = (".github/copilot/settings.local.json", ".github/mcp.json")
+    home = ".copilot"
+    home_variable = "COPILOT_HOME"
+    start = ("copilot", "--interactive=")
+    transcript = "/events.jsonl"
+    review = (
+        "Start copilot in this folder and trust the folder. `copilot -p` runs hooks in trusted "
+        "folders, and elsewhere with GITHUB_COPILOT_PROMPT_MODE_REPO_HOOKS=true."
+    )
+    # The commands of its agent have it, its hooks do not.
+    session_variable = "COPILOT_AGENT_SESSION_ID"
+    project_variable = "COPILOT_PROJECT_DIR"
+    has_nameless_hooks = True
+
+
+_ROWS = tuple(row() for row in ClientFacts.__subclasses__())
 CLIENTS: dict[str, ClientFacts] = {row.name: row for row in _ROWS}
 NAMES: tuple[ClientName, ...] = tuple(row.name for row in _ROWS)
+
+
+# Below the user's folder, where `contrib.claude_sdk` stores transcripts in Claude Code's format.
+AGENT_SDK = "agent-sdk"
 
 
 def title_of(client: str) -> str:
@@ -192,7 +181,10 @@ def home_of(client: str) -> str:
 
 def settings_home_of(client: str) -> str:
     """The folder in which a client keeps its user's settings."""
-    return _folder(CLIENTS[client].settings_home, CLIENTS[client].settings_variable)
+    facts = CLIENTS[client]
+    if not facts.settings_home:
+        return home_of(client)
+    return _folder(facts.settings_home, facts.settings_variable)
 
 
 def _folder(below_home: str, variable: str) -> str:
@@ -205,8 +197,12 @@ def _folder(below_home: str, variable: str) -> str:
 
 def clients_at_home() -> list[ClientName]:
     """The clients that have kept something here. The modules of the others need not be loaded."""
-    # opencode's sessions may be in a file elsewhere.
-    elsewhere = ("opencode",) if os.environ.get("OPENCODE_DB") else ()
+    # opencode's sessions may be in a file elsewhere, those of an agent in Claude's format in the user's folder.
+    elsewhere = ["opencode"] if os.environ.get("OPENCODE_DB") else []
+    if os.path.isdir(
+        _folder(f".local/state/holdfast/{AGENT_SDK}", f"XDG_STATE_HOME/holdfast/{AGENT_SDK}")
+    ):
+        elsewhere.append("claude")
     return [name for name in NAMES if name in elsewhere or os.path.isdir(home_of(name))]
 
 
@@ -220,6 +216,45 @@ def owner_of(transcript: str) -> ClientName:
 def part(client: str, name: PartName) -> Any:
     """A module of a client's folder. Loaded when it is asked for: a hook needs one of them."""
     return __import__(f"holdfast.clients.{client}.{name}", fromlist=["__name__"])
+
+
+# What a client can implement: the module, and the members that make the capability. A client has those
+# that its modules implement; docs/how-to/add-a-client.md says which a client needs.
+CAPABILITIES: dict[str, tuple[PartName, tuple[str, ...]]] = {
+    "install": ("install", ("EVENTS", "parts", "notes")),
+    "review": ("install", ("is_reviewed",)),
+    "hooks": ("events", ("NAME", "EVENTS", "read", "length", "answer")),
+    # It has a hook before a compaction and none after it: the next event with context brings the pack.
+    "silent compaction": ("events", ("IS_SILENT_AFTER_COMPACTION",)),
+    # One process of the client's runs several sessions.
+    "shared process": ("events", ("SHARES_PROCESS",)),
+    # A command in the first prompt does not work behind what the start of a session tells.
+    "plain first prompt": ("events", ("DROPS_COMMANDS",)),
+    "sessions": ("sessions", ("sessions", "is_writer", "session_at", "find")),
+    "filing": ("sessions", ("filed_under",)),
+    "usage": ("sessions", ("of_path", "TELLING", "glance", "parse")),
+    "limits": ("sessions", ("limit_of",)),
+    "told resets": ("sessions", ("reset_of",)),
+    # Its sessions are in a database, not in lines.
+    "store": ("sessions", ("changed", "read")),
+    "transcript": (
+        "transcript",
+        ("READ_WHOLE", "is_telling", "is_quiet", "peek", "parse", "skim"),
+    ),
+    "stored transcript": ("transcript", ("read",)),
+    # It can continue a copy of a session for one turn without tools.
+    "fork": ("fork", ("fork", "reply")),
+}
+
+
+def capability(client: str, name: str) -> Any:
+    """Return the module with which a client implements a capability; None where it does not."""
+    module, members = CAPABILITIES[name]
+    try:
+        found = part(client, module)
+    except ModuleNotFoundError:
+        return None
+    return found if all(hasattr(found, member) for member in members) else None
 
 
 # The session that a client runs this process in

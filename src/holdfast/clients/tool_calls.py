@@ -27,13 +27,14 @@ from holdfast.clients.conversation import (
     task_of,
 )
 from holdfast.kernel.canonical_json import list_of, table_of, text_of
-from holdfast.kernel.patterns import MULTILINE, compile_later
+from holdfast.kernel.patterns import DOTALL, IGNORECASE, MULTILINE, compile_later
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any, TypedDict
 
-    from holdfast.clients.conversation import Change, Kind, Replacement, Task
+    from holdfast.clients.conversation import Change, End, Kind, Replacement, Task
 
     class PatchedFile(TypedDict):
         """One file of a patch. `origin` is the name that it had before, empty where it was not moved."""
@@ -55,6 +56,14 @@ _ERRAND = ("prompt", "objective", "query", "description")
 _PLAN = ("plan", "plan_filename", "plan_path")
 _TASK = ("content", "description", "step")
 _EVERYWHERE = ("replace_all", "replaceAll", "allow_multiple")
+# How clients tell the model that the person refused its call, and what they said to it.
+_REFUSED = compile_later(
+    r"(?:\[Operation Cancelled\] Reason: |Error: )?(?:The user (?:doesn't want to (?:proceed|take this action)|"
+    r"(?:has )?(?:rejected|denied|declined|refused))|User (?:denied|rejected|did not allow|declined)|"
+    r"(?:exec command|patch|tool call|command)? ?(?:rejected|denied) by (?:the )?user)",
+    IGNORECASE,
+)
+_SAID_TO_IT = compile_later(r"(?:the user said|feedback)[^:\n]{0,40}:\s*(.+)", DOTALL | IGNORECASE)
 LONGEST_CALL = 2000
 MOST_EDITS = 100
 MOST_TASKS = 200
@@ -110,6 +119,24 @@ def edit_event(
         change=change,
         exact=() if "notebook_path" in args else exact,
     )
+
+
+def result_event(
+    id: str,
+    *,
+    at: str,
+    text: str,
+    failed: bool | None,
+    running: bool = False,
+    exact: Sequence[Replacement] = (),
+) -> SessionEvent:
+    """The end of a call, as one of a call that the person refused where the client's answer says so."""
+    if failed is not False and _REFUSED.match(text):
+        words = _SAID_TO_IT.search(text)
+        said = words[1].strip()[:2000] if words else ""
+        return SessionEvent("result", at=at, id=id, text=said, end="refused")
+    end: End = "running" if running else ""
+    return SessionEvent("result", at=at, id=id, text=text, failed=failed, exact=exact, end=end)
 
 
 def replacement_of(old: str, new: str, *, everywhere: bool, with_break: bool) -> Replacement:

@@ -7,7 +7,8 @@ from itertools import chain
 from holdfast.clients import conversation
 from holdfast.clients.lines import NewLines, Unread, size_of
 from holdfast.clients.liveness import liveness
-from holdfast.clients.table import part
+from holdfast.clients.table import capability, part
+from holdfast.kernel.text import one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,19 +54,40 @@ LONGEST_REQUEST = 200
 def read_new(
     found: FoundSession, progress: ReadProgress | None = None, *, whole: bool = False
 ) -> NewEvents:
-    """What happened in a session since `progress`; `Unread` when its transcript cannot be read.
+    """What happened in a session since `progress`; `Unread` when its transcript cannot be read and was not kept.
 
     The beginning of a long transcript is only skimmed, unless the `whole` is wanted.
     """
+    try:
+        new = _read_transcript(found, progress, whole=whole)
+    except Unread:
+        events = _read_kept(found, whole=whole) if progress is None else None
+        if events is None:
+            raise
+        state = conversation.new_state()
+        return {"events": events, "progress": {"mark": None, "state": state}, "restarted": False}
+    if not new["events"] and progress is None and capability(found["client"], "store") is not None:
+        new["events"] = _read_kept(found, whole=whole) or []
+    return new
+
+
+def _read_kept(found: FoundSession, *, whole: bool) -> list[SessionEvent] | None:
+    from holdfast.clients.kept import read_kept
+
+    return read_kept(found, whole=whole)
+
+
+def _read_transcript(
+    found: FoundSession, progress: ReadProgress | None, *, whole: bool
+) -> NewEvents:
     mark = progress["mark"] if progress else None
     state = progress["state"] if progress else conversation.new_state()
     events: list[SessionEvent] = []
     restarted = False
     path = found["path"]
-    if found["client"] == "opencode":
-        mark = part("opencode", "transcript").read(path, found["session"], mark, state, events)
-    elif found["client"] == "gemini" and path.endswith(".json"):
-        mark = part("gemini", "transcript").read_whole(path, mark, state, events)
+    if capability(found["client"], "store") is not None:
+        stored = part(found["client"], "transcript")
+        mark = stored.read(path, found["session"], mark, state, events)
     else:
         lines = NewLines(path, mark)
         new = iter(lines)
@@ -115,8 +137,7 @@ def _request_under_way(events: Iterable[SessionEvent], clean: Callable[[str], st
     asked = [event.text for event in events if event.kind == "prompt"]
     text = clean(conversation.request_under_way(asked))
     # Enough for the line, however long the request is.
-    line = " ".join(text[: 4 * LONGEST_REQUEST].split())
-    return line if len(line) <= LONGEST_REQUEST else f"{line[: LONGEST_REQUEST - 3]}..."
+    return one_line(text[: 4 * LONGEST_REQUEST], LONGEST_REQUEST)
 
 
 def _count_edits(events: Sequence[SessionEvent]) -> int:

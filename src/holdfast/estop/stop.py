@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from holdfast.kernel import clock, latch
-from holdfast.kernel.errors import HoldfastError, NotAllowed, Stopped, StoreAway
+from holdfast.kernel.errors import HoldfastError, NotAllowed, StoreAway
+from holdfast.kernel.stops import RELEASE, lifted_by
 from holdfast.kernel.trust import signers_of
 
 TYPE_CHECKING = False
@@ -15,10 +16,8 @@ if TYPE_CHECKING:
     from holdfast.kernel.latch import Latch
     from holdfast.kernel.rules import Person
     from holdfast.kernel.workspace import Workspace
+    from holdfast.people.removed_stops import Missing
 
-# Who sets the latch when a budget's limit is reached; `guard reset` lifts it, and asks a person.
-BUDGET = "guard"
-BUDGET_LIFTED_BY = "holdfast guard reset"
 # What a person does who lifts it, in a signature and in the record of a refused attempt.
 LIFT = "lift the emergency stop"
 
@@ -44,10 +43,10 @@ def release(workspace: Workspace, reason: str, *, person: Person, now: int) -> b
 def refuse_budget(workspace: Workspace) -> Latch | None:
     """The latch that holds, if it is not a budget's."""
     held = latch.read(workspace)
-    if held is not None and held["by"] == BUDGET:
+    if held is not None and lifted_by(held) != RELEASE:
         raise NotAllowed(
             f"A budget's limit is reached: {held['reason']}.",
-            hint=f"A person lifts it with: {BUDGET_LIFTED_BY}",
+            hint=f"A person lifts it with: {lifted_by(held)}",
             kind="budget_stop",
         )
     return held
@@ -85,11 +84,20 @@ def holding(workspace: Workspace, state: StopState) -> StopState | None:
     return {"stopped": True, "reason": lifted["reason"], "by": lifted["by"]}
 
 
+def list_missing(workspace: Workspace, now: int, *, is_held: bool, is_copy: bool) -> list[Missing]:
+    """Return the stop that holds by the records and has no latch."""
+    stopped = None if is_held else is_recorded(workspace)
+    if stopped is None:
+        return []
+    reason, by = stopped["reason"], stopped["by"]
+    return [("the emergency stop", lambda: latch.engage(workspace, reason, by=by, now=now))]
+
+
 def _record(workspace: Workspace, what: str, reason: str, *, by: str | Person, now: int) -> bool:
     """Whether it was recorded. Only a stop can wait for a server that is away; a release cannot."""
     from holdfast.estop.rules.stop import STREAM
     from holdfast.kernel.commit import Order, commit
-    from holdfast.streams import open_writer
+    from holdfast.kernel.streams import open_writer
 
     command: dict[str, Any] = {"do": what, "reason": reason, "by": by}
     if what == "release":
@@ -115,7 +123,7 @@ def _record(workspace: Workspace, what: str, reason: str, *, by: str | Person, n
 def _leave_for_server(workspace: Workspace, command: Any, *, by: str, now: int) -> bool:
     """The server is away: the other machines hear of it when it is back."""
     from holdfast.estop.rules.stop import STREAM
-    from holdfast.streams import open_writer
+    from holdfast.kernel.streams import open_writer
 
     if workspace.url:
         try:
@@ -124,27 +132,6 @@ def _leave_for_server(workspace: Workspace, command: Any, *, by: str, now: int) 
         except HoldfastError:
             pass
     return False
-
-
-def words(stopped: Latch) -> str:
-    """The text for an agent."""
-    by = f" ({stopped['by']})" if stopped["by"] else ""
-    return f"Stop now, checkpoint: {stopped['reason']}{by}"
-
-
-def lifted_by(stopped: Latch) -> str:
-    """The command with which a person lifts this stop."""
-    return BUDGET_LIFTED_BY if stopped["by"] == BUDGET else "holdfast release"
-
-
-def refuse_stopped(workspace: Workspace, saved: str = "") -> None:
-    """Raise Stopped (exit 7) while a stop holds; `saved` says what was kept first."""
-    stopped = latch.read(workspace)
-    if stopped is not None:
-        raise Stopped(
-            f"{words(stopped)}.{f' {saved}' if saved else ''}",
-            hint=f"Checkpoint and wait; a person lifts it with: {lifted_by(stopped)}",
-        )
 
 
 def follow(workspace: Workspace, state: StopState, server: Journal) -> None:

@@ -13,26 +13,26 @@ from holdfast.fleet.epic import machine_name, own_machine_of
 from holdfast.fleet.messages import open_channel, tell_primary
 from holdfast.fleet.roster import listing
 from holdfast.fleet.rules import handoff
+from holdfast.fleet.rules.agent import refuse_resume
 from holdfast.fleet.rules.checkpoint import parse
-from holdfast.fleet.rules.liveness import age_minutes, instant_of, liveness, too_old_lines
 from holdfast.fleet.rules.model import PRIMARY, check_feature
+from holdfast.fleet.rules.verdict import age_minutes, liveness, too_old_lines
 from holdfast.fleet.updates import repair_file
 from holdfast.kernel import clock
+from holdfast.kernel.clock import instant_of
 from holdfast.kernel.commit import Order
 from holdfast.kernel.errors import Conflict, NotFound, Usage
 from holdfast.kernel.rules import Unparsable
 from holdfast.kernel.text import quote
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
+from holdfast.kernel.workspace import Workspace
 from holdfast.processes.agent_process import VARIABLE as PROCESS_VARIABLE
 from holdfast.processes.agent_process import own_process, process_state
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from holdfast.fleet.context import AgentRequest, FleetAgent, FleetContext
     from holdfast.fleet.rules.handoff import Package
     from holdfast.fleet.rules.model import AgentLife, Origin
-    from holdfast.kernel.workspace import Workspace
     from holdfast.processes.agent_process import AgentProcess
 
     class StartAgentRequest(AgentRequest, total=False):
@@ -67,13 +67,14 @@ def start(context: FleetContext, request: StartAgentRequest) -> AgentResult:
     if id and _is_at_work(context, id, feature, can_resume=can_resume):
         again: ResumeAgentRequest = {"agent": id, "transcript": request.get("transcript", "")}
         return _resume(context, again)
+    archive = request.get("archive") or ""
+    saved = _read_archive(context, archive) if archive else None
+    feature = feature or str((saved or {}).get("feature") or "")
     if not id or not feature:
         raise Usage(
             "An agent begins with its id and its feature.",
             hint="holdfast agent start Secondary-A --feature feature_02_team_penalty",
         )
-    archive = request.get("archive") or ""
-    saved = _read_archive(context, archive) if archive else None
     return _start(context, id, feature, transcript=request.get("transcript", ""), saved=saved)
 
 
@@ -90,8 +91,12 @@ def _is_at_work(context: FleetContext, id: str, feature: str, *, can_resume: boo
 
 
 def _read_archive(context: FleetContext, path: str) -> dict[str, Any]:
+    home = context.find_home(PRIMARY) or context.epic
+    place = os.path.join(context.folder, path)
+    if not os.path.exists(place):
+        place = home.file(path)
     try:
-        return parse(text_of(read_file(os.path.join(context.folder, path))[1]))
+        return parse(text_of(read_file(place)[1]))
     except (OSError, Unreadable, Unparsable) as error:
         raise NotFound(
             f"{path} is no archived checkpoint: {error}.", hint="agent_checkpoints/*_crashed_*.json"
@@ -109,10 +114,12 @@ def _start(
     """Begin a life; with `saved`, an archived checkpoint, where that one stopped."""
     check_feature(feature)
     agent = context.agent(id)
+    agent.look()
+    _refuse_taken(agent, feature)
     agent.adopt()
     result = AgentResult(agent)
     life = new_life(context, transcript)
-    agent.epic = context.epic
+    agent.epic = context.find_home(id) or context.epic
     command = {
         "do": "start",
         "agent": id,
@@ -122,9 +129,12 @@ def _start(
         **describe_files(agent, feature),
     }
     claim = {"do": "claim", "agent": id, "session": life["session"]}
-    _refuse_taken(agent, feature)
     begin(result, command, life, [Order(agent.epic.stream("feature", feature), claim)])
     result.lines = [f"Session ID: {life['session']}", "Initial checkpoint created"]
+    if saved:
+        missing = missing_files(agent, saved)
+        message = handoff.resume_message(saved, {}, age_of(saved, context.now))
+        result.lines = [*handoff.resume_lines(saved, missing), *result.lines, "", message]
     result.next = [f"holdfast agent beat {quote(id)} --step '...'", "holdfast agent list"]
     _introduce(agent, feature)
     return result
@@ -173,6 +183,7 @@ def begin(result: AgentResult, command: Any, life: AgentLife, others: list[Order
         {"session": result.session, "fence": result.fence}, is_own=not life.get("awaits")
     )
     agent.reload()
+    agent.write_copy()
 
 
 def describe_files(agent: FleetAgent, feature: str) -> dict[str, Any]:
@@ -235,19 +246,22 @@ def _resume(context: FleetContext, request: ResumeAgentRequest) -> AgentResult:
     if not request.get("yes") and not agent.is_caller():
         # Before anything is repaired: a refused command changes nothing.
         _refuse_living(agent)
+    agent.look()
+    if agent.state["checkpoint"] is not None:
+        refuse_resume(agent.state, feature)
     content = repair_file(result)
+    agent.reload()
     agent.adopt()
     checkpoint = agent.state["checkpoint"]
     if checkpoint is None:
         return _start_over(agent, feature, transcript)
     origin, problems = _origin_in(agent, context.worktree)
     result.warnings += problems
-    # An agent's files are where its life is: from now on in this worktree.
-    agent.epic = context.epic
+    agent.epic = context.find_home(agent.id) or context.epic
     missing = missing_files(agent, checkpoint)
     result.lines += handoff.resume_lines(checkpoint, missing)
     result.next = [f"holdfast agent beat {quote(agent.id)} --step '...'"]
-    tell_origin(result, origin, missing)
+    tell_origin(result, origin)
     age = age_of(checkpoint, context.now)
     if checkpoint.get("status") != "COMPLETE":
         result.warnings += too_old_lines(age)
@@ -263,9 +277,7 @@ def _resume(context: FleetContext, request: ResumeAgentRequest) -> AgentResult:
     }
     claim = {"do": "claim", "agent": agent.id, "session": life["session"], "decision": "resume"}
     if content:
-        command["backup"] = backups.renew(
-            agent.epic, agent.state, content, context.now, looks_for_others=True
-        )
+        command["backup"] = backups.renew(agent.epic, agent.state, content, context.now)
     begin(result, command, life, [Order(agent.epic.stream("feature", feature), claim)])
     result.lines += ["", message]
     return result
@@ -279,11 +291,11 @@ def _origin_in(agent: FleetAgent, worktree: Workspace) -> tuple[Origin | None, l
     return transfer.origin_of(agent)
 
 
-def tell_origin(result: AgentResult, origin: Origin | None, missing: Sequence[str]) -> None:
+def tell_origin(result: AgentResult, origin: Origin | None) -> None:
     """Say where the work of a life is that began in another worktree, and how to bring it over."""
     here = result.agent.context.worktree.root
     if origin is not None and (origin["machine"] or origin["worktree"] != here):
-        lines, commands = transfer.describe(origin, result.agent.epic, missing)
+        lines, commands = transfer.describe(origin)
         result.lines += lines
         result.next[:0] = commands
 
@@ -334,7 +346,7 @@ def age_of(checkpoint: dict[str, Any], now: int) -> int:
 
 
 def missing_files(agent: FleetAgent, checkpoint: dict[str, Any]) -> list[str]:
-    """The modified files that are gone; FLEET-62."""
+    """The modified files that are not in the caller's worktree; FLEET-62."""
     listed = checkpoint.get("files_modified")
     names = [str(name) for name in listed] if isinstance(listed, list) else []
-    return [name for name in names if not os.path.isfile(agent.epic.file(name))]
+    return [name for name in names if not os.path.isfile(agent.context.here.file(name))]

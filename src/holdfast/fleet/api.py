@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from holdfast.fleet import agents, messages, updates
@@ -9,19 +10,16 @@ from holdfast.fleet.context import open_context
 from holdfast.fleet.rules.model import CHECKPOINTS, COMMS
 from holdfast.fleet.sync import sync
 from holdfast.kernel import clock
-from holdfast.kernel.arguments import checks_arguments
 from holdfast.kernel.errors import NotFound
 from holdfast.kernel.git_exclude import hide_new
+from holdfast.kernel.workspace import Workspace
+from holdfast.offers import Offers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from holdfast.fleet.context import FleetContext, Operation
     from holdfast.fleet.messages import InboxResult, SendResult
-    from holdfast.kernel.workspace import Workspace
 
 
-@checks_arguments
 class Member:
     """The agent that this program is. Entering starts its life, or resumes it. Leaving does not end the
     life: `complete` does.
@@ -154,3 +152,8 @@ class Member:
     def _now(self) -> FleetContext:
         self._context.refresh()
         return self._context
+
+
+def agent(opened: Offers, agent: str, *, feature: str = "", epic: str = "") -> Member:
+    """Return the agent that this program is; use it in a `with` statement."""
+    return Member(opened.place, agent, feature=feature, epic=epic, actor=opened.actor)

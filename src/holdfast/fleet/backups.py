@@ -7,8 +7,8 @@ disk: after a power cut the journal still has their content, and a broken one is
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
-from holdfast.fleet.rules.liveness import instant_of
 from holdfast.fleet.rules.model import (
     BACKUPS,
     BACKUPS_KEPT,
@@ -21,19 +21,18 @@ from holdfast.fleet.rules.model import (
 )
 from holdfast.fleet.rules.updates import add_backup
 from holdfast.kernel import canonical_json
-from holdfast.kernel.errors import from_os_error
+from holdfast.kernel.clock import instant_of
+from holdfast.kernel.errors import HoldfastError, from_os_error
 from holdfast.kernel.plain_file import write_all
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
-from holdfast.kernel.workspace import worktrees
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
     from holdfast.fleet.epic import Epic
     from holdfast.fleet.rules.model import AgentState
-    from holdfast.kernel.workspace import Workspace
 
     # Name, time and content; None for a time or a content that it has not.
     Backup = tuple[str, int | None, dict[str, Any] | None]
@@ -58,24 +57,11 @@ def write(epic: Epic, agent: str, content: bytes, now: int) -> str:
             raise from_os_error(error, "the backup of the checkpoint") from error
 
 
-def renew(
-    epic: Epic, state: AgentState, content: bytes, now: int, *, looks_for_others: bool
-) -> str:
-    """Back up an agent's file, which was read as JSON, and remove its oldest backups; the file name of the
-    new one.
-
-    The folder holds the backups of all agents, and to list it for each heartbeat of 200 agents took a
-    quarter of the processor time. So usually only the backups that the journal knows are removed. With
-    `looks_for_others`, those that another program wrote count too.
-    """
+def renew(epic: Epic, state: AgentState, content: bytes, now: int) -> str:
+    """Back up an agent's file, which was read as JSON, and remove its oldest backups. Return the file name of
+    the new one."""
     name = os.path.basename(write(epic, state["agent"], content, now))
-    known = add_backup(state.get("backups", []), name)
-    if looks_for_others:
-        prune(epic, state["agent"], known)
-    else:
-        for old in known[:-BACKUPS_KEPT]:
-            # Where it fails, the next update tries again.
-            epic.tree_file(f"{BACKUPS}/{old}").remove_if_any()
+    prune(epic, state["agent"], add_backup(state.get("backups", []), name))
     return name
 
 
@@ -163,11 +149,26 @@ def _own_names(epic: Epic, agent: str) -> list[str]:
     ]
 
 
-def _names(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
+def find_newest_archive(epic: Epic, agent: str) -> str:
+    """The last archive that was made of an agent's checkpoint, by whichever program; empty when there is none."""
+    stem = stem_of(agent)
+    names = (
+        epic.tree_file(CHECKPOINTS).names_if_any()
+        if not epic.tree_file(checkpoint_path(agent)).status()
+        else []
+    )
+    kinds = [f"{stem}_crashed_", f"{stem}_aborted_"]
+    found = [name for name in names if is_archive(name) and name.rpartition("_")[0] + "_" in kinds]
+    newest = max(found, key=lambda name: int(name[:-5].rpartition("_")[2]), default="")
+    return f"{CHECKPOINTS}/{newest}" if newest else ""
+
+
+def put_away(copy: Epic | None, agent: str, archive: str) -> None:
+    """Rename the copy of a checkpoint in its agent's worktree, as the file itself was."""
+    if copy is not None:
+        with suppress(HoldfastError, OSError):
+            if copy.tree_file(archive).status() is None:
+                copy.tree_file(checkpoint_path(agent)).rename(copy.tree_file(archive))
 
 
 def find_archive(epic: Epic, agent: str, session: str) -> str:
@@ -185,42 +186,3 @@ def find_archive(epic: Epic, agent: str, session: str) -> str:
             if saved is not None and saved.get("session_id") == session:
                 return path
     return ""
-
-
-# Copies that hold a text which must go
-
-
-def copies_holding(workspace: Workspace, streams: Sequence[str], text: str) -> list[str]:
-    """The backups and archives of these streams' agents that hold a text, in all worktrees."""
-    if not text:
-        return []
-    spelled = canonical_json.dumps(text)[1:-1].encode()
-    folders = {_folder_of(stream) for stream in streams if stream.startswith("agent:")}
-    return [
-        path
-        for root in worktrees(workspace)
-        for folder in sorted(folders)
-        for path in list_copies(os.path.join(root, folder))
-        if _holds(path, spelled)
-    ]
-
-
-def _folder_of(stream: str) -> str:
-    return stream.partition(":")[2].rpartition("/")[0]
-
-
-def list_copies(epic_root: str) -> Iterator[str]:
-    """The backups and archives of an epic's agents."""
-    for folder in (CHECKPOINTS, BACKUPS):
-        place = os.path.join(epic_root, folder)
-        for name in sorted(_names(place)):
-            is_copy = is_archive(name) if folder == CHECKPOINTS else name.endswith(".json")
-            if is_copy:
-                yield os.path.join(place, name)
-
-
-def _holds(path: str, spelled: bytes) -> bool:
-    try:
-        return spelled in read_file(path)[1]
-    except (OSError, Unreadable):
-        return False

@@ -8,22 +8,25 @@ hooks' entry, the page and the library.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
-from holdfast.estop.stop import refuse_stopped
 from holdfast.fleet import backups, current_life
-from holdfast.fleet.epic import Sight, find, own_machine_of
+from holdfast.fleet.epic import Epic, Sight, find, find_home, own_machine_of
 from holdfast.fleet.rules import agent as rules
 from holdfast.fleet.rules import checkpoint as file
 from holdfast.fleet.rules.model import PRIMARY, README, check_agent, checkpoint_path
+from holdfast.kernel.clock import instant_of
 from holdfast.kernel.commit import REPAIR, Order, commit
-from holdfast.kernel.errors import FenceLost, HoldfastError, NotFound, Stopped, Usage
+from holdfast.kernel.errors import Conflict, FenceLost, HoldfastError, NotFound, Stopped, Usage
 from holdfast.kernel.rules import Unparsable
 from holdfast.kernel.state import fold, load
+from holdfast.kernel.stops import refuse_stopped
+from holdfast.kernel.streams import open_writer
 from holdfast.kernel.text import quote
-from holdfast.kernel.views.files import Unreadable, read_file, text_of
+from holdfast.kernel.views.files import Unreadable, identity_of, read_file, text_of
+from holdfast.kernel.views.reconcile import make_change
 from holdfast.kernel.workspace import worktrees
 from holdfast.remote import server_time
-from holdfast.streams import open_writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,12 +34,10 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict, TypeVar
 
     from holdfast.fleet.current_life import CurrentLife
-    from holdfast.fleet.epic import Epic
     from holdfast.fleet.rules.model import AgentState
     from holdfast.fleet.sync import Standing
     from holdfast.journal.interface import Head
     from holdfast.kernel.commit import Outcome
-    from holdfast.kernel.views.reconcile import Change
     from holdfast.kernel.workspace import Workspace
     from holdfast.kernel.writer import Writer
 
@@ -54,7 +55,8 @@ LARGEST_FENCE = 2**63
 
 
 class FleetContext:
-    """Where an operation acts (`epic`, as the caller's `worktree` has it), who acts, and when.
+    """Where an operation acts, who acts, and when. `epic` is the one that the caller named, `here` the same
+    epic in the caller's `worktree`.
 
     `fence` says which life the caller is; without it, that is the life which began in the worktree.
     Relative paths in a request start at `folder`, by default the current folder.
@@ -77,12 +79,29 @@ class FleetContext:
         self.fence = fence
         self.folder = folder
         self.sight = Sight(worktree)
+        is_other = epic.workspace.root != worktree.root
+        # An epic that was named in another worktree of this repository is the Epic Path.
+        self._named = epic if is_other and epic.workspace.home == worktree.home else None
+        self.here = Epic(worktree, epic.folder) if self._named else epic
         # One writer for each worktree that this context writes to.
         self.writers: dict[str, Writer] = {}
 
     def agent(self, id: str) -> FleetAgent:
         """The agent as the journal and its files have it now."""
         return FleetAgent(self, check_agent(id))
+
+    def find_home(self, agent: str) -> Epic | None:
+        """Return the Epic Path: the named one, or the Primary's; None while there is neither."""
+        known = find_home(self.epic, self.sight)
+        if self._named is None or known is None or known.root == self._named.root:
+            return self._named or known
+        if agent == PRIMARY:
+            return self._named
+        raise Conflict(
+            f"The files of this epic's agents are in {known.root}, not in {self._named.root}.",
+            hint=f"Leave --epic out, or name that folder: --epic {quote(known.root)}",
+            kind="other_epic_path",
+        )
 
     def refresh(self) -> None:
         """Set the time to this moment."""
@@ -139,18 +158,20 @@ class FleetAgent:
         self.state: AgentState = rules.initial(self.stream)
         self.head: Head | None = None
         self.reload()
-        home = self.state["worktree"] if self.is_here else context.epic.workspace.root
-        home = home or _worktree_with(context.epic, id)
-        if home:
-            self.epic = context.epic.in_worktree(home)
+        home = context.find_home(id)
+        if home is None:
+            root = self.state["worktree"] if self.is_here else context.epic.workspace.root
+            root = root or _worktree_with(context.epic, id)
+            home = context.epic.in_worktree(root) if root else context.epic
+        self.epic = home
 
     def reload(self) -> None:
         workspace = self.epic.workspace
         writer = self.context.writers.get(workspace.root)
         if not workspace.exists():
-            return
-        if writer is not None:
-            self.state, self.head = writer.current(self.stream)
+            self.state, self.head = rules.initial(self.stream), None
+        elif writer is not None:
+            self.state, self.head = writer.load_with_head(self.stream)
         else:
             self.state, self.head = load(workspace.journal, rules, self.stream)
 
@@ -161,10 +182,24 @@ class FleetAgent:
 
     @property
     def writer(self) -> Writer:
-        workspace, writers = self.epic.workspace, self.context.writers
+        return self._writer_in(self.epic.workspace)
+
+    def _writer_in(self, workspace: Workspace) -> Writer:
+        writers = self.context.writers
         if workspace.root not in writers:
             writers[workspace.root] = open_writer(workspace)
         return writers[workspace.root]
+
+    @property
+    def copy(self) -> Epic | None:
+        """The epic in the worktree where the agent works, if its files are in another one."""
+        life = self.state["life"]
+        if not self.is_here or (life is not None and life.get("awaits")):
+            return None
+        root = (life["worktree"] if life else "") or self.state["worktree"]
+        root = root or _worktree_with(self.epic, self.id)
+        is_elsewhere = root not in ("", self.epic.workspace.root) and os.path.isdir(root)
+        return self.epic.in_worktree(root) if is_elsewhere else None
 
     @property
     def file(self) -> str:
@@ -174,15 +209,48 @@ class FleetAgent:
     def read(self) -> tuple[bytes, dict[str, Any] | None]:
         """The file's bytes and its fields: no fields when there is no file here, None when it is not
         JSON."""
-        if not self.is_here:
-            return b"", {}
+        return self._read_in(self.epic) if self.is_here else (b"", {})
+
+    def _read_in(self, epic: Epic) -> tuple[bytes, dict[str, Any] | None]:
         try:
-            _, content = read_file(self.epic.tree_file(checkpoint_path(self.id)))
+            _, content = read_file(epic.tree_file(checkpoint_path(self.id)))
             return content, file.parse(text_of(content))
         except (FileNotFoundError, NotADirectoryError):
             return b"", {}
         except (Unreadable, Unparsable):
             return b"broken", None
+
+    def take_in_copy(self) -> None:
+        """Record what the agent wrote into its copy, where it began before there was an Epic Path, or may
+        write nowhere else; and write the file at the Epic Path if it was never written there."""
+        copy = self.copy
+        if copy is None:
+            return
+        if self.state["checkpoint"] is None:
+            if not self.read()[1]:
+                self._adopt_from(copy)
+            return
+        path = self.epic.path(checkpoint_path(self.id))
+        rows = self.epic.workspace.journal.views(worktree=copy.workspace.root, path=path)
+        there = identity_of(copy.tree_file(checkpoint_path(self.id)))
+        if there is not None and there not in [row["placed"] for row in rows]:
+            self._repair(copy)
+        rows = self.epic.workspace.journal.views(worktree=self.epic.workspace.root, path=path)
+        if not rows and not self.epic.tree_file(checkpoint_path(self.id)).status():
+            self._repair(self.epic)
+        self.reload()
+
+    def _repair(self, epic: Epic) -> None:
+        """Take in the edits of the file there, and write what the journal says."""
+        repair = Order(self.stream, REPAIR, raise_removed=epic.root != self.epic.root)
+        commit(self._writer_in(epic.workspace), [repair], actor="holdfast", now=self.context.now)
+
+    def write_copy(self) -> None:
+        """Write the copy in the agent's own worktree. Where that fails, the file at the Epic Path counts."""
+        copy = self.copy
+        if copy is not None:
+            with suppress(HoldfastError, OSError):
+                self._repair(copy)
 
     def adopt(self) -> None:
         """Record what others wrote: an edit of the file, or the file of an agent that the journal does
@@ -192,25 +260,32 @@ class FleetAgent:
             return
         if self.end_if_archived():
             return
+        self.take_in_copy()
         if self.state["checkpoint"] is None:
-            content, saved = self.read()
-            if not saved:
-                return
-            workspace = self.epic.workspace
-            place = {"worktree": workspace.root, "machine": own_machine_of(workspace)}
-            self.execute({"do": "adopt", "text": text_of(content), **place})
+            self._adopt_from(self.epic)
         else:
-            repair = Order(self.stream, REPAIR)
-            commit(self.writer, [repair], actor="holdfast", now=self.context.now)
+            self._repair(self.epic)
         self.reload()
+
+    def _adopt_from(self, epic: Epic) -> None:
+        content, saved = self._read_in(epic)
+        if saved:
+            machine = own_machine_of(epic.workspace)
+            place = {"worktree": epic.workspace.root, "machine": machine}
+            self.execute({"do": "adopt", "text": text_of(content), **place})
+            self.reload()
+
+    def archived_as(self) -> str:
+        """The archive that a person or a script made of this life's file; empty when there is none."""
+        saved, life = self.state["checkpoint"], self.state["life"]
+        if saved is None or life is None or not self.is_here:
+            return ""
+        return backups.find_archive(self.epic, self.id, life["session"])
 
     def end_if_archived(self) -> bool:
         """Record the end of a life whose file was moved into an archive by hand, as the protocol's own
         scripts do; it loses its fence, and its feature is free."""
-        saved, life = self.state["checkpoint"], self.state["life"]
-        if saved is None or life is None or not self.is_here:
-            return False
-        archive = backups.find_archive(self.epic, self.id, life["session"])
+        archive, saved = self.archived_as(), self.state["checkpoint"] or {}
         if not archive:
             return False
         end = {
@@ -226,31 +301,46 @@ class FleetAgent:
         if isinstance(feature, str) and feature:
             release = {"do": "release", "agent": self.id}
             orders.append(Order(self.epic.stream("feature", feature), release))
+        copy = self.copy
         self.commit(orders)
+        backups.put_away(copy, self.id, archive)
         self.reload()
         return True
 
     def look(self) -> None:
-        """Take the state from the file without a write: the file may be about to be archived."""
+        """Take the state from the files without a write: a command that is refused changes nothing, and the
+        file may be about to be archived."""
         content, saved = self.read()
-        if self.state["checkpoint"] is None or not saved:
-            self.adopt()
+        copy = self.copy
+        if copy is not None and saved is not None:
+            other, said = self._read_in(copy)
+            if said and (instant_of(said.get("last_checkpoint")) or 0) > (
+                instant_of(saved.get("last_checkpoint")) or -1
+            ):
+                content, saved = other, said
+        if not saved:
             return
-        change: Change = {
-            "kind": "edited",
-            "path": self.epic.path(checkpoint_path(self.id)),
-            "file": None,
-            "text": text_of(content),
-            "reason": "",
-            "kept": "",
-            "seen": "",
-            "identity": "",
-            "base": 0,
-            "familiar": None,
-        }
-        found = rules.absorb(self.state, self.state, change, self.context.now)
+        text = text_of(content)
+        if self.state["checkpoint"] is None:
+            place = {"worktree": (copy or self.epic).workspace.root, "machine": None}
+            found = rules.decide(
+                self.state, {"do": "adopt", "text": text, **place}, self.context.now
+            ).records
+        else:
+            path = self.epic.path(checkpoint_path(self.id))
+            change = make_change("edited", path, "", 0, text=text)
+            found = rules.absorb(self.state, self.state, change, self.context.now)
         events = [{"kind": kind, "body": body} for kind, body in found]
         self.state = fold(rules, self.state, events)  # type: ignore[arg-type]
+
+    def settle(self) -> None:
+        """Record what only the files say, once nothing can refuse the command any more."""
+        self.reload()
+        if not self.end_if_archived():
+            self.take_in_copy()
+            if self.state["checkpoint"] is None:
+                self._adopt_from(self.epic)
+            self.look()
 
     def execute(self, command: Any, *, raise_removed: bool = False) -> Outcome:
         order = Order(self.stream, command, raise_removed=raise_removed)
@@ -262,14 +352,8 @@ class FleetAgent:
         return commit(self.writer, orders, actor=actor, now=now, can_wait=can_wait)
 
     def readme_worktree(self) -> str:
-        """The worktree with the EPIC_README.md that tells about this agent; empty when there is none. All
-        agents share the Primary's file; without a Primary on this machine, each has its own."""
-        epic = self.epic
-        if self.id != PRIMARY:
-            primary = self.context.agent(PRIMARY)
-            if primary.is_here and (primary.state["checkpoint"] or primary.read()[1]):
-                epic = primary.epic
-        return epic.workspace.root if os.path.exists(epic.file(README)) else ""
+        """The worktree with the EPIC_README.md that tells about this agent; empty when there is none."""
+        return self.epic.workspace.root if os.path.exists(self.epic.file(README)) else ""
 
     # Which life the caller is
 
@@ -292,7 +376,7 @@ class FleetAgent:
         caller = self.caller()
         if caller is not None:
             return caller
-        self.adopt()
+        self.look()
         if self.state["checkpoint"] is None:
             raise self.unknown()
         raise FenceLost(

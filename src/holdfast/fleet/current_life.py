@@ -70,7 +70,12 @@ def lives_of_session(worktree: Workspace, session: str) -> list[tuple[str, Curre
 def streams_begun_here(workspace: Workspace) -> set[str]:
     """The streams of the agents that began in a worktree of this machine."""
     trees = map(workspace.at, filter(os.path.isdir, worktrees(workspace)))
-    return {each["stream"] for tree in trees for each in _read_all(tree)} - {""}
+    return {stream for tree in trees for stream in streams_begun_in(tree)}
+
+
+def streams_begun_in(worktree: Workspace) -> set[str]:
+    """The streams of the agents that began in this worktree."""
+    return {each["stream"] for each in _read_all(worktree)} - {""}
 
 
 def _began_in(worktree: Workspace, stream: str, session: str) -> bool:
@@ -136,7 +141,8 @@ def record_activity(worktree: Workspace, session: str, now: int) -> str:
     if not lives or not worktree.exists():
         return ""
     from holdfast.fleet.rules import agent as rules
-    from holdfast.fleet.rules.liveness import age_minutes, instant_of, is_due
+    from holdfast.fleet.rules.verdict import age_minutes, is_due
+    from holdfast.kernel.clock import instant_of
 
     journal = worktree.journal
     now = server_time.known(worktree, now)

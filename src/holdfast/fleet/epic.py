@@ -1,7 +1,8 @@
 """The epic: the folder with a fleet's files, the names of its streams, and the machines of its agents.
 
-The same folder in another worktree of the repository is the same epic: its agents share their streams,
-while each agent's files stay in the worktree where its life began.
+The same folder in another worktree of the repository is the same epic: its agents share their streams. Their
+files are in one place, the Epic Path: the folder in the Primary's worktree. An agent that works in another
+worktree keeps a copy of its checkpoint there, because a sandboxed agent can write nowhere else.
 
 When several machines share one journal, the files of another machine cannot be seen from here, and its
 paths may be other folders on this one. A machine is known by the random id beside the workspace's lock; its
@@ -12,10 +13,12 @@ from __future__ import annotations
 
 import os
 
-from holdfast.fleet.rules.model import stem_of
+from holdfast.fleet.rules import agent as rules
+from holdfast.fleet.rules.model import PRIMARY, checkpoint_path, stem_of
 from holdfast.kernel import config
 from holdfast.kernel.clock import MINUTE
 from holdfast.kernel.errors import NotFound
+from holdfast.kernel.state import load
 from holdfast.kernel.views.files import file_at
 from holdfast.kernel.workspace import worktrees
 from holdfast.remote import server_time
@@ -34,8 +37,6 @@ LONGEST_HOST = 40
 
 class Epic:
     """One epic as one worktree has it."""
-
-    __slots__ = ("folder", "workspace")
 
     def __init__(self, workspace: Workspace, folder: str) -> None:
         self.workspace = workspace
@@ -81,8 +82,7 @@ class Epic:
 def find(workspace: Workspace, named: str = "", *, base: str = "") -> Epic:
     """The epic with this path, seen from the folder `base`; else that of the setting, or the worktree.
 
-    A path in another worktree of the repository names the same epic here: a handoff text has the path
-    of the agent that wrote it, and an agent's files are in its own worktree.
+    A path in another worktree is the Epic Path: a handoff text has the one of the Primary.
     """
     if not named:
         journal = workspace.journal if workspace.exists() else None
@@ -100,12 +100,24 @@ def find(workspace: Workspace, named: str = "", *, base: str = "") -> Epic:
         )
     top = workspace.root
     if place != top and not place.startswith(top + os.sep):
-        other = workspace.at(place)
-        top = other.root
-        if top not in worktrees(workspace):
-            workspace = other
+        workspace = workspace.at(place)
+        top = workspace.root
     folder = os.path.relpath(place, top)
     return Epic(workspace, "" if folder == "." else folder.replace(os.sep, "/"))
+
+
+def find_home(epic: Epic, sight: Sight) -> Epic | None:
+    """Return the epic in the Primary's worktree, with the files of all agents; None without a Primary here."""
+    stream, path = epic.agent_stream(PRIMARY), epic.path(checkpoint_path(PRIMARY))
+    if epic.workspace.exists():
+        state: AgentState = load(epic.workspace.journal, rules, stream)[0]
+        if state["worktree"]:
+            is_there = sight.reaches(state) and os.path.isdir(state["worktree"])
+            return epic.in_worktree(state["worktree"]) if is_there else None
+    roots = [
+        root for root in worktrees(epic.workspace) if os.path.lexists(os.path.join(root, path))
+    ]
+    return epic.in_worktree(roots[0]) if roots else None
 
 
 # Machines that share a journal

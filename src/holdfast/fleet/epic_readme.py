@@ -8,30 +8,27 @@ compared with what had been read.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
+from holdfast.fleet.context import FleetContext
 from holdfast.fleet.epic import Epic
 from holdfast.fleet.rules import epic_readme
-from holdfast.fleet.rules.merge import merge_lines
 from holdfast.fleet.rules.model import EPIC_README, LOCK_EXPIRES, PRIMARY, README
 from holdfast.kernel import canonical_json, clock, outbox
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError, StoreAway
-from holdfast.kernel.tree_file import exchange, place_new
+from holdfast.kernel.merge import merge_lines
+from holdfast.kernel.tree_file import TreeFile, exchange, place_new
 from holdfast.kernel.views import edits, quarantine
 from holdfast.kernel.views.asides import Asides
 from holdfast.kernel.views.files import Unreadable, identity_of, read_file
 from holdfast.kernel.views.projection import stage
+from holdfast.kernel.workspace import Workspace
+from holdfast.kernel.writer import Writer
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from holdfast.fleet.context import FleetContext
     from holdfast.journal.interface import Effect
-    from holdfast.kernel.tree_file import TreeFile
-    from holdfast.kernel.workspace import Workspace
-    from holdfast.kernel.writer import Writer
 
 
 # After so many seconds the lock is read again: a shell may have written over it.

@@ -6,8 +6,6 @@ the unread messages, so what only the other functions need is imported in them.
 
 from __future__ import annotations
 
-from holdfast.estop.stop import refuse_stopped
-from holdfast.estop.stop import words as stop_text
 from holdfast.fleet.rules.model import (
     COMMS,
     PRIMARY,
@@ -20,9 +18,11 @@ from holdfast.fleet.rules.model import (
 from holdfast.kernel import clock, latch
 from holdfast.kernel.commit import REPAIR, Order, commit
 from holdfast.kernel.errors import Usage
-from holdfast.kernel.views.files import Unreadable, read_file
+from holdfast.kernel.stops import refuse_stopped
+from holdfast.kernel.stops import words as stop_text
+from holdfast.kernel.streams import open_writer
+from holdfast.kernel.views.files import Unreadable, read_file, text_of
 from holdfast.remote import server_time
-from holdfast.streams import open_writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -177,6 +177,28 @@ def read_inbox(epic: Epic, agent: str) -> list[tuple[str, list[AgentMessage]]]:
     from holdfast.fleet.rules.comms import parse
 
     return [(path, parse(text)) for path, text, _ in _files(epic, agent)]
+
+
+def list_latest(epic: Epic, most: int) -> list[dict[str, Any]]:
+    """Return the latest messages between all agents of an epic, each with its sender and its receiver; newest first.
+    Only the files that were written to last are read."""
+    from holdfast.fleet.rules.comms import parse
+
+    folder, times = epic.tree_file(COMMS), {}
+    for name in folder.names_if_any():
+        status = folder.below(name).status()
+        if status is not None and name.endswith(_ENDING):
+            times[name] = status.st_mtime_ns
+    found: list[dict[str, Any]] = []
+    for name in sorted(times, key=lambda one: -times[one])[:most]:
+        sender, _, receiver = name.removesuffix(_ENDING).partition("_to_")
+        try:
+            text = text_of(read_file(folder.below(name))[1])
+        except (FileNotFoundError, Unreadable):
+            continue
+        found += [{"sender": sender, "to": receiver, **message} for message in parse(text)]
+    found.sort(key=lambda message: (message["at"], message["number"]), reverse=True)
+    return found[:most]
 
 
 def mark_read(

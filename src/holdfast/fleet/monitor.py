@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+import os
+from typing import TypedDict
 
+from holdfast.fleet.context import FleetContext
+from holdfast.fleet.epic import Epic
 from holdfast.fleet.epic_readme import deliver
 from holdfast.fleet.messages import write_message
-from holdfast.fleet.roster import decisions, list_agents
-from holdfast.fleet.rules import comms, liveness
-from holdfast.fleet.rules.model import PRIMARY
-
-if TYPE_CHECKING:
-    from holdfast.fleet.context import FleetContext
-    from holdfast.fleet.epic import Epic
-    from holdfast.fleet.roster import AgentEntry
+from holdfast.fleet.roster import AgentEntry, decisions, list_agents
+from holdfast.fleet.rules import comms, verdict
+from holdfast.fleet.rules.model import PRIMARY, README
+from holdfast.kernel.clock import instant_of
 
 
 class AgentCheckRequest(TypedDict, total=False):
@@ -68,7 +67,7 @@ def check(context: FleetContext, request: AgentCheckRequest) -> CheckResult:
 def _line(entry: AgentEntry) -> str:
     if entry["age_minutes"] is None or entry["liveness"] == "CORRUPTED":
         return f"❌ {entry['agent_id']}: CORRUPTED ({entry['problem'] or 'no time'})"
-    return liveness.line(entry["agent_id"], entry["liveness"], entry["age_minutes"])
+    return verdict.line(entry["agent_id"], entry["liveness"], entry["age_minutes"])
 
 
 def _act(context: FleetContext, entry: AgentEntry, found: CheckResult) -> None:
@@ -86,16 +85,18 @@ def _act(context: FleetContext, entry: AgentEntry, found: CheckResult) -> None:
     if entry["verdict"] == "busy":
         _note(found, agent, "busy", "; ".join(entry["because"]))
         return
-    where = context.epic.in_worktree(entry["home"])
+    where = context.agent(agent).epic
     if entry["liveness"] == "WARNING":
-        last = liveness.instant_of(entry["last_checkpoint"]) or context.now
+        last = instant_of(entry["last_checkpoint"]) or context.now
         warning, about = comms.warning(last, age), entry["last_checkpoint"]
         outcome = write_message(context, where, PRIMARY, agent, warning, warns=about)
         if outcome["records"]:
             _note(found, agent, "warned", f"a message is in {comms.channel_of(PRIMARY, agent)}.md")
         return
     if _escalate(context, where, entry):
-        _note(found, agent, "escalated", "EPIC_README.md and you are told")
+        has_readme = os.path.exists(where.file(README))
+        told = "EPIC_README.md and you are told" if has_readme else "you are told"
+        _note(found, agent, "escalated", told)
         found["notices"].append(comms.notice(agent))
     found["decide"] += decisions(entry)
 

@@ -7,7 +7,7 @@ one transaction. A clock alone never decides: it takes two independent signals, 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NotRequired
 
 from holdfast.fleet import backups, transfer
 from holdfast.fleet.agents import (
@@ -18,10 +18,12 @@ from holdfast.fleet.agents import (
     missing_files,
     tell_origin,
 )
+from holdfast.fleet.agents import start as start_agent
 from holdfast.fleet.context import AgentResult, changes_life
+from holdfast.fleet.epic import Epic
 from holdfast.fleet.roster import judge, list_agents, needs_decision
 from holdfast.fleet.rules import handoff as texts
-from holdfast.fleet.rules.liveness import instant_of, is_minimal_work
+from holdfast.fleet.rules.agent import refuse_at_work
 from holdfast.fleet.rules.model import (
     PRIMARY,
     archive_path,
@@ -29,18 +31,16 @@ from holdfast.fleet.rules.model import (
     check_feature,
     checkpoint_path,
 )
-from holdfast.fleet.rules.verdict import may_replace
+from holdfast.fleet.rules.verdict import is_minimal_work, may_replace
 from holdfast.kernel import clock
+from holdfast.kernel.clock import instant_of
 from holdfast.kernel.commit import Order
 from holdfast.kernel.errors import Conflict, HoldfastError, NotFound, Usage
 from holdfast.kernel.text import quote
 from holdfast.session import sessions
 
 if TYPE_CHECKING:
-    from typing import NotRequired
-
     from holdfast.fleet.context import AgentRequest, FleetAgent, FleetContext
-    from holdfast.fleet.epic import Epic
     from holdfast.fleet.rules.model import AgentLife
 
     class TakeoverRequest(AgentRequest):
@@ -76,7 +76,9 @@ class EndingLife:
     def __init__(
         self, agent: FleetAgent, how: str, by: str, kind: Literal["crashed", "aborted"]
     ) -> None:
+        agent.settle()
         self.agent = agent
+        self.copy = agent.copy
         self.saved: dict[str, Any] = agent.state["checkpoint"] or {}
         self.feature = str(self.saved.get("feature", ""))
         self.archive = _free_archive(agent, kind)
@@ -96,7 +98,8 @@ class EndingLife:
         """The lines about the life that ended. The archive of a life on another machine is written here
         as well."""
         if self.was_here:
-            return [f"Archived: {_archive_seen_from(result.agent.context.epic, self)}"]
+            backups.put_away(self.copy, self.agent.id, self.archive)
+            return [f"Archived: {_archive_seen_from(result.agent.context.here, self)}"]
         problem = transfer.write_archive(result.agent.epic, self.saved, self.archive)
         result.warnings += [problem] if problem else []
         return [f"Archived: {self.archive}"]
@@ -120,14 +123,20 @@ class EndingLife:
 def takeover(context: FleetContext, request: TakeoverRequest) -> AgentResult:
     """Scenario 2: another agent goes on where the first one stopped. FLEET-66 to FLEET-72"""
     old, new = request["agent"], check_agent(request["by"])
+    archive = backups.find_newest_archive(context.agent(old).epic, old)
+    gone = context.agent(old)
+    gone.look()
+    if archive and (gone.state["checkpoint"] is None or gone.archived_as()):
+        gone.settle()
+        return start_agent(context, {"agent": new, "archive": archive})
     gone = _load_unfinished(context, old)
     if not request.get("yes"):
         _refuse_unless_dead(gone)
+    taker = gone if new == old else context.agent(new)
+    if taker is not gone:
+        refuse_at_work(taker.state, takes_over=True)
+        taker.epic = context.find_home(new) or context.epic
     ending = EndingLife(gone, "taken_over", new, "crashed")
-    taker = gone
-    if new != old:
-        taker = context.agent(new)
-        taker.epic = context.epic
     notes, life = gone.state["file_notes"], awaited_life(context)
     origin, problems = transfer.origin_of(gone)
     work = {"from": ending.saved, "file_notes": notes, "origin": origin}
@@ -143,7 +152,7 @@ def takeover(context: FleetContext, request: TakeoverRequest) -> AgentResult:
     result.warnings += problems
     result.lines = [*texts.resume_lines(ending.saved, missing), *ending.finish(result)]
     result.next = [f"holdfast agent handoff {quote(new)} --from {quote(old)}"]
-    tell_origin(result, origin, missing)
+    tell_origin(result, origin)
     _offer_session(result, ending)
     age = age_of(ending.saved, context.now)
     result.lines += ["", texts.resume_message(ending.saved, notes, age)]
@@ -224,7 +233,7 @@ def absorb(context: FleetContext, request: EndRequest) -> AgentResult:
         step = f"Resume {ending.feature} from {archive}"
         steps = [*primary.state["checkpoint"].get("next_steps", []), step]
         primary.execute({"do": "beat", "set": {"next_steps": steps}})
-    tell_origin(result, origin, missing_files(primary, ending.saved))
+    tell_origin(result, origin)
     result.lines += [
         f"{PRIMARY} takes {ending.feature}: finish your own feature first, then go on from",
         f"Stage: {ending.saved.get('stage')}",
@@ -353,6 +362,8 @@ def handoff(context: FleetContext, request: HandoffRequest) -> str:
         epic_path=agent.epic.root,
         feature=check_feature(feature),
         agent=agent.id,
+        stage=str(saved.get("stage", "")),
+        phase=str(saved.get("phase", "")),
     )
 
 
@@ -363,11 +374,13 @@ def _takeover_text(taker: FleetAgent, taken: dict[str, Any], old: str) -> str:
     place = checkpoint_path(old)
     if not saved:
         endings = [each for each in gone.state["past"] if each["by"] == taker.id]
-        if not endings or not taken:
+        place = backups.find_newest_archive(gone.epic, old)
+        place = endings[-1]["archive"] if endings else place
+        if not place or not taken:
             raise NotFound(
                 f"{taker.id} has taken nothing over from {old}.", hint="`holdfast agent list`"
             )
-        saved, place = taken, endings[-1]["archive"]
+        saved = taken
     return texts.takeover_package(
         epic_path=gone.epic.root,
         feature=str(saved.get("feature", "")),

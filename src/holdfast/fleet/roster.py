@@ -11,24 +11,22 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.fleet import signals
 from holdfast.fleet.backups import find_archive
-from holdfast.fleet.epic import Sight, machine_labels
+from holdfast.fleet.context import FleetContext
+from holdfast.fleet.epic import Epic, Sight, find_home, machine_labels
 from holdfast.fleet.rules import agent as rules
 from holdfast.fleet.rules.checkpoint import progress
-from holdfast.fleet.rules.liveness import age_minutes, instant_of, liveness
 from holdfast.fleet.rules.model import PRIMARY, checkpoint_path, stem_of
-from holdfast.fleet.rules.verdict import verdict
-from holdfast.fleet.scan import scan
+from holdfast.fleet.rules.verdict import age_minutes, liveness, verdict
+from holdfast.fleet.scan import CheckpointFile, scan
 from holdfast.kernel import config
+from holdfast.kernel.clock import instant_of
 from holdfast.kernel.state import load, load_all
 from holdfast.kernel.text import quote
 from holdfast.kernel.workspace import worktrees
 
 if TYPE_CHECKING:
-    from holdfast.fleet.context import FleetContext
-    from holdfast.fleet.epic import Epic
     from holdfast.fleet.rules.model import AgentState
     from holdfast.fleet.rules.verdict import Signals, Verdict
-    from holdfast.fleet.scan import CheckpointFile
     from holdfast.journal.interface import Head
 
 
@@ -94,6 +92,7 @@ def _last_word(
 
 def list_agents(context: FleetContext) -> list[AgentEntry]:
     """All agents of the epic, the Primary first: state, verdict, and the next command for each."""
+    context.find_home("")
     return listing(context.epic, context.now)
 
 
@@ -158,6 +157,7 @@ class _Survey:
         self.files = _files(epic)
         self.states = _states(epic)
         self.sight = Sight(epic.workspace)
+        self.home = find_home(epic, self.sight)
         self.labels = machine_labels(state.get("machine") for state, _ in self.states.values())
 
     def describe(self, stem: str) -> AgentEntry | None:
@@ -165,7 +165,7 @@ class _Survey:
         known = self.states.get(stem)
         state, head = known or (rules.initial(self.epic.stream("agent", stem)), None)
         here = self.sight.reaches(state)
-        seen = _own_file(self.files.get(stem, []), state) if here else None
+        seen = self._choose_file(self.files.get(stem, []), state) if here else None
         chosen = self._choose(state, seen, here=here)
         if chosen is None:
             return None
@@ -208,7 +208,7 @@ class _Survey:
             "transcript": life["transcript"] if life else "",
             "machine": self.labels[machine["id"]] if machine else "",
             "here": here,
-            "home": _home(self.epic, state, seen) if here else self.epic.workspace.root,
+            "home": self._home_of(state, seen) if here else self.epic.workspace.root,
             "path": seen.path if seen else "",
             "problem": problem,
             "notes": notes,
@@ -222,7 +222,7 @@ class _Survey:
         the choice. None when the agent's last life is over."""
         known = state["checkpoint"]
         if seen is None:
-            if known is None or (here and _is_archived(self.epic, state)):
+            if known is None or (here and self._is_archived(state)):
                 return None
             return known, "", ["its file is missing"] if here else []
         if seen.problem:
@@ -230,13 +230,43 @@ class _Survey:
         if seen.session is not None and rules.is_over(state, seen.session):
             return None if known is None else (known, "", ["an earlier life wrote its file"])
         if known is None or self._is_ahead(seen, state, known):
-            return seen.parse(), "", []
+            return seen.said, "", []
         return known, "", []
+
+    def _choose_file(self, files: list[CheckpointFile], state: AgentState) -> CheckpointFile | None:
+        """The file at the Epic Path, unless the agent's copy is newer. Of others, as git checks them out, the
+        first one where nothing is known of the agent."""
+        life = state["life"]
+        homes = [self.home.root] if self.home else []
+        roots = [*homes, state["worktree"], life["worktree"] if life else ""]
+        known = [
+            seen for root in roots if root for seen in files if seen.path.startswith(root + os.sep)
+        ]
+        if homes and not state["worktree"]:
+            known += files
+        if known and known[0].problem:
+            return known[0]
+        newest = max(known, key=lambda seen: seen.last_ms or 0, default=None)
+        return newest or next(iter(files), None)
+
+    def _home_of(self, state: AgentState, seen: CheckpointFile | None) -> str:
+        """The worktree with an agent's files."""
+        if self.home is not None:
+            return self.home.workspace.root
+        if state["worktree"] or seen is None:
+            return state["worktree"] or self.epic.workspace.root
+        below = len(self.epic.path(checkpoint_path(state["agent"])))
+        return seen.path[: -below - 1]
+
+    def _is_archived(self, state: AgentState) -> bool:
+        """Whether a person or a script has moved the life's file into an archive."""
+        life, home = state["life"], self.home or self.epic.in_worktree(state["worktree"])
+        return life is not None and bool(find_archive(home, state["agent"], life["session"]))
 
     def _is_ahead(self, seen: CheckpointFile, state: AgentState, known: dict[str, Any]) -> bool:
         """Whether a file is newer than the journal's state, or the same."""
         last = instant_of(known.get("last_checkpoint"))
-        if last is None or seen.last_checkpoint == known.get("last_checkpoint"):
+        if last is None or seen.said.get("last_checkpoint") == known.get("last_checkpoint"):
             return True
         ahead = self.sight.ahead if state.get("machine") else 0
         return seen.last_ms is not None and seen.last_ms + ahead >= last
@@ -260,13 +290,6 @@ def _states(epic: Epic) -> dict[str, tuple[AgentState, Head]]:
     return {head["stream"].removeprefix(prefix): (state, head) for state, head in loaded}
 
 
-def _own_file(files: list[CheckpointFile], state: AgentState) -> CheckpointFile | None:
-    """Of copies in several worktrees (git checks them out), the one that the agent writes."""
-    top = state["worktree"] + os.sep
-    own = [seen for seen in files if state["worktree"] and seen.path.startswith(top)]
-    return next(iter(own or files), None)
-
-
 def _next_of_unstarted(state: AgentState) -> str:
     """The command for a life that no session has started: print the text to paste into one."""
     life, origin = state["life"], state.get("origin")
@@ -275,20 +298,6 @@ def _next_of_unstarted(state: AgentState) -> str:
     agent, before = state["agent"], origin["agent"] if origin else ""
     source = f" --from {quote(before)}" if before and before != agent else ""
     return f"holdfast agent handoff {quote(agent)}{source}"
-
-
-def _is_archived(epic: Epic, state: AgentState) -> bool:
-    """Whether a person or a script has moved the life's file into an archive."""
-    life, home = state["life"], epic.in_worktree(state["worktree"])
-    return life is not None and bool(find_archive(home, state["agent"], life["session"]))
-
-
-def _home(epic: Epic, state: AgentState, seen: CheckpointFile | None) -> str:
-    """The worktree with an agent's files."""
-    if state["worktree"] or seen is None:
-        return state["worktree"] or epic.workspace.root
-    below = len(epic.path(checkpoint_path(state["agent"])))
-    return seen.path[: -below - 1]
 
 
 def _next(agent: str, said: str, *, here: bool) -> str:

@@ -6,30 +6,30 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from holdfast.fleet.rules.liveness import age_minutes, instant_of
+from holdfast.fleet.epic import Sight
 from holdfast.fleet.rules.model import CHECKPOINTS, COMMS, WARNING_AFTER
+from holdfast.fleet.rules.verdict import age_minutes
 from holdfast.git.repository import locate
+from holdfast.kernel.clock import instant_of
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.text import split_words
 from holdfast.processes.agent_process import process_state
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from holdfast.fleet.epic import Sight
     from holdfast.fleet.rules.model import AgentLife, AgentState
     from holdfast.fleet.rules.verdict import Signals
 
 # How many files of a work tree are looked at.
 MOST_ENTRIES = 5000
 # Too large to look through, or written by other agents and not by this one.
-PASSED_OVER = frozenset(
-    (
-        *(".git", ".holdfast", "node_modules"),
-        *(CHECKPOINTS, COMMS, ".epic_locks", "EPIC_README.md"),
-    )
-)
+PASSED_OVER = {
+    CHECKPOINTS,
+    COMMS,
+    *split_words(".git .holdfast node_modules .epic_locks EPIC_README.md"),
+}
 # A folder with one of these is another work tree, or a Python environment.
 _OF_OTHERS = (".git", "pyvenv.cfg")
 # The last change of each work tree at one instant: agents may share one.

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal, NotRequired, TypedDict
 
-from holdfast.estop.stop import refuse_stopped
 from holdfast.fleet.context import updates_life
 from holdfast.fleet.roster import list_agents
 from holdfast.fleet.rules.model import SYNC_POINTS
 from holdfast.fleet.updates import update
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.stops import refuse_stopped
 from holdfast.kernel.text import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Literal, NotRequired, TypedDict
-
     from holdfast.fleet.context import AgentRequest, AgentResult, FleetContext
     from holdfast.fleet.rules.model import Arrival
 

@@ -8,18 +8,18 @@ from __future__ import annotations
 import os
 import time
 
-from holdfast.fleet import backups
+from holdfast.fleet import backups, changed_files
 from holdfast.fleet.context import AgentResult, changes_life, updates_life
 from holdfast.fleet.messages import bring_messages, tell_primary, unread_count
 from holdfast.fleet.rules.agent import decide, is_late
-from holdfast.fleet.rules.model import BACKUPS_KEPT, EPIC_README, PRIMARY, checkpoint_path
+from holdfast.fleet.rules.model import EPIC_README, PRIMARY, checkpoint_path
 from holdfast.fleet.rules.updates import has_news
 from holdfast.kernel import clock
 from holdfast.kernel.commit import Order
 from holdfast.kernel.errors import Conflict, FenceLost, HoldfastError, Usage
+from holdfast.kernel.streams import works_offline
 from holdfast.kernel.text import quote
 from holdfast.processes.agent_process import own_process, process_state
-from holdfast.remote.offline import works_offline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from holdfast.fleet.context import AgentRequest, FleetAgent, FleetContext
-    from holdfast.fleet.current_life import CurrentLife
     from holdfast.kernel.commit import Outcome
 
     class BeatRequest(AgentRequest, total=False):
@@ -120,7 +119,7 @@ def _texts(request: BeatRequest, name: str) -> list[str]:
 
 def _from_epic(context: FleetContext, path: str) -> str:
     """A file's path from the epic's folder if it exists there; otherwise as it was given."""
-    root, place = context.epic.root, os.path.realpath(os.path.join(context.folder, path))
+    root, place = context.here.root, os.path.realpath(os.path.join(context.folder, path))
     is_inside = place.startswith(root + os.sep) and os.path.exists(place)
     return os.path.relpath(place, root) if is_inside else path
 
@@ -211,9 +210,25 @@ def update(
     caller = agent.required_caller()
     command = {**command, "session": caller["session"]}
     if not is_late(agent.state, caller["session"]):
+        agent.look()
+        decide(agent.state, command, context.now)
+        agent.reload()
+        agent.take_in_copy()
+        said = list(command.get("files_modified", []))
+        changed, command["unchanged_files"] = changed_files.look(agent, said)
+        command["files_modified"] = [*said, *changed]
         _back_up(result, command, backup=backup)
     _add_circumstances(result, command)
-    outcome = _write(agent, command, caller, others)
+    agent.writer.remember(agent.stream, agent.state, agent.head)
+    order = Order(agent.stream, command, fence=caller["fence"], raise_removed=True)
+    try:
+        outcome = agent.commit([order, *others], can_wait=not others)[0]
+        is_refused = bool(outcome["records"]) and outcome["records"][-1]["kind"] == "late"
+    except FenceLost:
+        is_refused = True
+    if is_refused:  # the update of a life that is over is only recorded
+        agent.reload()
+        raise agent.lost(caller["session"])
     result.add(outcome)
     result.session, result.fence = caller["session"], caller["fence"]
     if result.queued:
@@ -222,6 +237,7 @@ def update(
     if "awaits" in command:
         result.remember(caller)
     result.lines.append("Checkpoint updated")
+    agent.write_copy()
     if _is_written(agent, outcome):
         _verify(result, command.get("stage") or command.get("set", {}).get("stage"))
     else:
@@ -236,20 +252,13 @@ def update(
 def _back_up(result: AgentResult, command: Any, *, backup: bool) -> None:
     """Repair the file if it is broken, and back up what it says."""
     agent = result.agent
-    content = repair_file(result, command)
+    content = repair_file(result)
     if agent.state["life"] is None:
         raise agent.lost(command["session"])
     if not backup or not content:
         return
-    looks_for_others = agent.head is None or agent.head["version"] % BACKUPS_KEPT == 0
     try:
-        command["backup"] = backups.renew(
-            agent.epic,
-            agent.state,
-            content,
-            agent.context.now,
-            looks_for_others=looks_for_others,
-        )
+        command["backup"] = backups.renew(agent.epic, agent.state, content, agent.context.now)
     except HoldfastError as error:
         # A heartbeat does not fail for its backup: the journal has every version.
         result.warnings.append(f"No backup was made: {error.message}")
@@ -275,23 +284,6 @@ def _readme_waits(agent: FleetAgent) -> bool:
     return bool(journal.effects(due=now, kinds=[EPIC_README], limit=1))
 
 
-def _write(
-    agent: FleetAgent, command: Any, caller: CurrentLife, others: Sequence[Order]
-) -> Outcome:
-    """Commit an update. That of a life that is over is only recorded, and refused."""
-    agent.writer.remember(agent.stream, agent.state, agent.head)
-    order = Order(agent.stream, command, fence=caller["fence"], raise_removed=True)
-    try:
-        outcome = agent.commit([order, *others], can_wait=not others)[0]
-        is_refused = bool(outcome["records"]) and outcome["records"][-1]["kind"] == "late"
-    except FenceLost:
-        is_refused = True
-    if is_refused:
-        agent.reload()
-        raise agent.lost(caller["session"])
-    return outcome
-
-
 def _is_written(agent: FleetAgent, outcome: Outcome) -> bool:
     path = agent.epic.path(checkpoint_path(agent.id))
     return all(view["status"] != "failed" for view in outcome["views"] if view["path"] == path)
@@ -313,10 +305,10 @@ def restore(context: FleetContext, request: AgentRequest) -> AgentResult:
     return result
 
 
-def repair_file(result: AgentResult, command: Any = None) -> bytes:
+def repair_file(result: AgentResult) -> bytes:
     """The file as the last update left it, to be backed up. A broken file is restored first, and a
-    missing one is written again by the update. FLEET-87, FLEET-88. Nothing is repaired for a `command`
-    that is refused. A file that was archived by hand ends the life."""
+    missing one is written again by the update. FLEET-87, FLEET-88. A file that was archived by hand ends
+    the life."""
     agent = result.agent
     if not agent.is_here:
         return b""
@@ -324,8 +316,6 @@ def repair_file(result: AgentResult, command: Any = None) -> bytes:
     if saved:
         return content
     if saved is None:
-        if command is not None:
-            decide(agent.state, command, agent.context.now)
         result.lines += ["ERROR: Checkpoint corrupted", "Attempting to restore from backup..."]
         if not _restore_newest(result, keep=True):
             result.lines.append("No backup available, creating fresh checkpoint")

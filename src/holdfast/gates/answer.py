@@ -6,28 +6,29 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from holdfast.gates import lookup
-from holdfast.gates import person as people
 from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import gate as rules
-from holdfast.gates.rules import people as refusal
 from holdfast.gates.rules.content import decline, hint_for, inert, render, understand
 from holdfast.gates.rules.picture import describe
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.commit import Order, commit
 from holdfast.kernel.errors import Conflict, Usage
+from holdfast.kernel.rules import Person
 from holdfast.kernel.signatures import sign, text_of
 from holdfast.kernel.state import load
+from holdfast.kernel.streams import open_writer
 from holdfast.kernel.text import command as command_line
 from holdfast.kernel.text import quote
 from holdfast.kernel.trust import notice_arrival
-from holdfast.streams import open_writer
+from holdfast.kernel.workspace import Workspace
+from holdfast.kernel.writer import Writer
+from holdfast.people import person as people
+from holdfast.people.rules import people as refusal
 
 if TYPE_CHECKING:
     from holdfast.gates.rules.content import Content
     from holdfast.gates.rules.gate import GateState
-    from holdfast.gates.rules.people import PeopleState, Refused
-    from holdfast.kernel.rules import Person
-    from holdfast.kernel.workspace import Workspace
+    from holdfast.people.rules.people import PeopleState, Refused
 
 # How often an answer that is none of the options is asked for again.
 TRIES = 5
@@ -55,7 +56,8 @@ class AnswerRequest:
 def answer(context: GateContext, request: AnswerRequest) -> GateState:
     """Record a person's answer to a gate."""
     notice_arrival(context.workspace)
-    state = lookup.find_open(context, request.gate)
+    writer = open_writer(context.workspace)
+    state = lookup.find_open(context, request.gate, writer)
     if "uncounted" in state:
         raise Conflict(
             f"Gate {state['id']} has an answer {state['uncounted_why']}; it does not count.",
@@ -67,7 +69,7 @@ def answer(context: GateContext, request: AnswerRequest) -> GateState:
     text, person = request.text, request.person
     if text is not None:
         read = decline(text) if request.no else understand(content, text)
-    shown = [*facts(state, context.now), *attached(state), "", *render(content).split("\n")]
+    shown = [*facts(state, context.now), *list_attached(state), "", *render(content).split("\n")]
     if person is not None:
         person = people.refuse_made_up(context.workspace, purpose, person, now=context.now)
     elif text is None:
@@ -82,7 +84,7 @@ def answer(context: GateContext, request: AnswerRequest) -> GateState:
         shown += [f"Your answer: {inert(said)}"]
         person = people.require(context.workspace, purpose, shown, now=context.now)
     saw = request.saw or "\n".join(shown)
-    return _record(context.workspace, state, text or "", request, person, saw)
+    return _record(writer, state, text or "", request, person, saw)
 
 
 def facts(state: GateState, now: int) -> list[str]:
@@ -101,7 +103,7 @@ def facts(state: GateState, now: int) -> list[str]:
     return found
 
 
-def attached(state: GateState) -> list[str]:
+def list_attached(state: GateState) -> list[str]:
     """The pictures that stand beside a gate's question, by name and digest."""
     return [
         f"Attached: {inert(describe(one))}, sha256 {one['digest'][:SHORT_DIGEST]}"
@@ -133,15 +135,19 @@ def _ask_for_text(content: Content, id: str) -> str:
 
 
 def _record(
-    workspace: Workspace,
+    writer: Writer,
     state: GateState,
     text: str,
     request: AnswerRequest,
     person: Person,
     saw: str,
 ) -> GateState:
-    stream, now = rules.stream_of(state["id"]), clock.parse(person["at"])
-    writer = open_writer(workspace)
+    """Record the answer. The gate is read once: the writer has its state before and after."""
+    stream, now, workspace = (
+        rules.stream_of(state["id"]),
+        clock.parse(person["at"]),
+        writer.workspace,
+    )
     command = {"do": "answer", "answer": text, "no": request.no, "note": request.note, "saw": saw}
     # Cleaned here: what is signed has to be what is kept.
     command = writer.redactor.value(command, canonical_json.dumps(command))
@@ -159,4 +165,4 @@ def _record(
         if rules.is_over(latest):
             raise rules.already(latest) from None
         raise
-    return lookup.read(workspace, state["id"])
+    return lookup.drop_uncounted(workspace, writer.remembered[stream].state)

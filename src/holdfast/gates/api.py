@@ -12,12 +12,11 @@ from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import content as contents
 from holdfast.gates.rules.content import render
 from holdfast.kernel import clock
-from holdfast.kernel.arguments import checks_arguments
+from holdfast.kernel.workspace import Workspace
 
 if TYPE_CHECKING:
     from holdfast.gates.rules.content import Content, GateAnswer, GateOption
     from holdfast.gates.rules.gate import GateState
-    from holdfast.kernel.workspace import Workspace
 
 
 class Terms(TypedDict, total=False):
@@ -29,14 +28,12 @@ class Terms(TypedDict, total=False):
     phase: str
     holds: str
     agent: str
-    cost_tokens: int | None
     expires: str
     expires_at: str
     default: str
     attach: Sequence[str]
 
 
-@checks_arguments
 class Gate:
     """A gate that was asked."""
 
@@ -70,7 +67,6 @@ class Gate:
         return withdraw(context, WithdrawRequest(gate=self.id, reason=reason))
 
 
-@checks_arguments
 class Gates:
     """The gates of a workspace."""
 

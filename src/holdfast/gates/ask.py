@@ -9,11 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict
 
+from holdfast import registry
 from holdfast.clients.table import own_id
-from holdfast.estop.stop import refuse_stopped
-from holdfast.fleet.current_life import lives_of_session
 from holdfast.gates import lookup, notices, pictures
-from holdfast.gates import person as people
 from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import gate as rules
 from holdfast.gates.rules.lint import findings
@@ -21,15 +19,18 @@ from holdfast.kernel import clock
 from holdfast.kernel.commit import Order, commit
 from holdfast.kernel.digest import id_of
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage
+from holdfast.kernel.rules import Person
+from holdfast.kernel.stops import refuse_stopped
+from holdfast.kernel.streams import open_writer
 from holdfast.kernel.trust import notice_arrival
-from holdfast.session.spending import measured
-from holdfast.streams import open_writer
+from holdfast.kernel.workspace import Workspace
+from holdfast.kernel.writer import Writer
+from holdfast.people import person as people
+from holdfast.usage.spending import measure_session
 
 if TYPE_CHECKING:
     from holdfast.gates.rules.content import Content
     from holdfast.gates.rules.gate import GateState
-    from holdfast.kernel.rules import Person
-    from holdfast.kernel.workspace import Workspace
 
 SHORT = 12
 UNITS = {"s": 1000, "min": clock.MINUTE, "h": clock.HOUR, "d": clock.DAY}
@@ -46,7 +47,6 @@ class AskRequest:
     phase: str = ""
     holds: str = ""
     agent: str = ""
-    cost_tokens: int | None = None
     expires: str = ""
     expires_at: str = ""
     default: str = ""
@@ -86,7 +86,6 @@ def ask(context: GateContext, request: AskRequest) -> AskResult:
         notice_arrival(workspace)
     expires_at = request.expires_at or expiry(request.expires, now)
     attached = pictures.load(request.attach)
-    cost = request.cost_tokens
     command = {
         "do": "open",
         "content": content,
@@ -94,7 +93,7 @@ def ask(context: GateContext, request: AskRequest) -> AskResult:
         "batch": request.batch,
         "phase": request.phase,
         "holds": request.holds,
-        "cost_tokens": cost if request.batch or cost is not None else _context(workspace, now),
+        "cost_tokens": None if request.batch else _context(workspace, now),
         "expires_at": expires_at,
         "default": request.default,
         "strict": request.strict,
@@ -136,7 +135,8 @@ def withdraw(context: GateContext, request: WithdrawRequest) -> GateState:
     """Withdraw a gate, as a person: an agent that could would get past every question."""
     if not request.reason.strip():
         raise Usage("Why is it withdrawn?", hint="--reason says it to the agent that asked.")
-    state = lookup.find_open(context, request.gate)
+    writer = open_writer(context.workspace)
+    state = lookup.find_open(context, request.gate, writer)
     person = request.person
     purpose = f"withdraw gate {state['id']}"
     if person is None:
@@ -144,17 +144,20 @@ def withdraw(context: GateContext, request: WithdrawRequest) -> GateState:
         person = people.require(context.workspace, purpose, shown, now=context.now)
     else:
         person = people.refuse_made_up(context.workspace, purpose, person, now=context.now)
-    return withdraw_as(context, state["id"], request.reason, person)
+    return withdraw_as(context, state["id"], request.reason, person, writer)
 
 
-def withdraw_as(context: GateContext, id: str, reason: str, person: Person) -> GateState:
+def withdraw_as(
+    context: GateContext, id: str, reason: str, person: Person, writer: Writer | None = None
+) -> GateState:
     """Withdraw a gate as a person who was seen. Not through the inbox: the caller must know that it
     is done."""
     command = {"do": "withdraw", "person": person, "why": reason.strip()}
     order = Order(rules.stream_of(id), command)
-    commit(open_writer(context.workspace), [order], actor=context.actor, now=context.now)
+    writer = writer or open_writer(context.workspace)
+    commit(writer, [order], actor=context.actor, now=context.now)
     lookup.close(context.workspace, id, now=context.now)
-    return lookup.read(context.workspace, id)
+    return lookup.drop_uncounted(context.workspace, writer.remembered[order.stream].state)
 
 
 def expiry(text: str, now: int) -> str:
@@ -173,7 +176,7 @@ def _context(workspace: Workspace, now: int) -> int | None:
     if not own_id():
         return None
     try:
-        return measured(workspace, session=own_id(), now=now)["context_tokens"]
+        return measure_session(workspace, session=own_id(), now=now)["context_tokens"]
     except (HoldfastError, OSError):
         return None
 
@@ -182,8 +185,12 @@ def _agent_here(workspace: Workspace) -> str:
     """The agent that the client's session is. A program outside of any client names its own."""
     if not own_id():
         return ""
-    lives = lives_of_session(workspace, own_id())
-    return lives[0][0].rpartition("/")[2].rpartition(":")[2] if len(lives) == 1 else ""
+    agents = [
+        name
+        for list_agents in registry.offers("agents_of_session")
+        for name in list_agents(workspace, own_id())
+    ]
+    return agents[0] if len(agents) == 1 else ""
 
 
 def _find_round(workspace: Workspace, base: str) -> tuple[str, GateState | None]:

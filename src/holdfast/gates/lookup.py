@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from holdfast import registry
 from holdfast.gates.rules import gate as rules
 from holdfast.gates.rules.content import inert
 from holdfast.kernel import clock, inbox
@@ -9,42 +13,35 @@ from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.state import fold, load
 from holdfast.kernel.text import quote
 from holdfast.kernel.trust import made_elsewhere_until, signers_of
+from holdfast.kernel.workspace import Workspace
+from holdfast.kernel.writer import Writer
 from holdfast.remote import server_time
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
     from holdfast.gates.rules.gate import GateState
     from holdfast.journal.interface import Event, Head
-    from holdfast.kernel.workspace import Workspace
 
 STREAMS = "gate:"
 # So many of the newest gates are looked through for the latest answers.
 MOST_GATES = 10_000
-# A plan's run knows its gates by the names of its plan, too; plans are above gates.
-_RUNS = "holdfast.plans.runs"
 MOST = 10
 # Why an answer does not count.
 UNSIGNED = "without a valid signature (gate.signers)"
 ELSEWHERE = "that was given in another place, before this journal came here (holdfast trust)"
 
 
-class GateContext:
+class GateContext(NamedTuple):
     """Where an operation on gates works, who asked for it, and when."""
 
-    __slots__ = ("actor", "now", "workspace")
-
-    def __init__(self, workspace: Workspace, actor: str, now: int) -> None:
-        self.workspace = workspace
-        self.actor = actor
-        self.now = now
+    workspace: Workspace
+    actor: str
+    now: int
 
 
-def read(workspace: Workspace, id: str) -> GateState:
-    """A gate by its whole id, with the answer that counts; NotFound when there is no such gate."""
-    return drop_uncounted(workspace, read_recorded(workspace, id))
+def read(workspace: Workspace, id: str, writer: Writer | None = None) -> GateState:
+    """Return a gate by its whole id, with the answer that counts; NotFound when there is no such gate.
+    A `writer` that is going to write to it keeps the state."""
+    return drop_uncounted(workspace, read_recorded(workspace, id, writer))
 
 
 def drop_uncounted(workspace: Workspace, state: GateState) -> GateState:
@@ -81,12 +78,12 @@ def purpose_of(id: str) -> str:
     return f"answer gate {id}"
 
 
-def read_recorded(workspace: Workspace, id: str) -> GateState:
+def read_recorded(workspace: Workspace, id: str, writer: Writer | None = None) -> GateState:
     """A gate as its records say it, whether its answer counts or not."""
     stream = rules.stream_of(id)
     state: GateState = rules.initial(stream)
     if workspace.exists():
-        state = load(workspace.journal, rules, stream)[0]
+        state = writer.load(stream) if writer else load(workspace.journal, rules, stream)[0]
     if state["content"] is None:
         state = _find_queued(workspace, stream) or state
     if state["content"] is None:
@@ -96,7 +93,7 @@ def read_recorded(workspace: Workspace, id: str) -> GateState:
 
 def _find_queued(workspace: Workspace, stream: str) -> GateState | None:
     """A gate that a sandboxed agent asked, and that no process could take in yet."""
-    for path in inbox.waiting(workspace.root):
+    for path in inbox.list_waiting(workspace.root):
         queued = inbox.read(path, workspace.root)
         if queued is None or queued["stream"] != stream:
             continue
@@ -117,7 +114,7 @@ def find_gate(workspace: Workspace, word: str) -> str:
     known = [head["stream"].removeprefix(STREAMS) for head in _heads(workspace)]
     known += [
         queued["stream"].removeprefix(STREAMS)
-        for path in inbox.waiting(workspace.root)
+        for path in inbox.list_waiting(workspace.root)
         if (queued := inbox.read(path, workspace.root)) is not None
         and queued["stream"].startswith(STREAMS)
     ]
@@ -127,19 +124,20 @@ def find_gate(workspace: Workspace, word: str) -> str:
     if len(bases) == 1:
         return latest_round(bases[0], known)
     if not bases:
-        found: str = __import__(_RUNS, fromlist=["find"]).find_gate_of_run(workspace, word)
-        if found:
-            return found
+        # A plan's run knows its gates by the names of its plan, too.
+        for find_gate_of_run in registry.offers("gate_of_run"):
+            if found := str(find_gate_of_run(workspace, word)):
+                return found
         raise NotFound(f"There is no gate {word}.", hint="`holdfast gate list` lists them.")
     raise NotFound(
         f"{len(bases)} gates begin with {word}: {', '.join(bases[:5])}.", hint="Give more letters."
     )
 
 
-def find_open(context: GateContext, word: str) -> GateState:
-    """A gate by its name, as it stands now; Conflict when it was answered or withdrawn."""
+def find_open(context: GateContext, word: str, writer: Writer) -> GateState:
+    """Return a gate by its name, as it stands now; Conflict when it was answered or withdrawn."""
     id = find_gate(context.workspace, word)
-    state = read_now(context.workspace, id, now=context.now)
+    state = read_now(context.workspace, id, now=context.now, writer=writer)
     if rules.is_over(state):
         raise rules.already(state)
     return state
@@ -158,12 +156,12 @@ def latest_round(id: str, known: list[str]) -> str:
     return f"{id}.{max(rounds)}" if rounds else id
 
 
-def open_gates(workspace: Workspace) -> list[GateState]:
-    """The gates without an answer, the longest waiting first."""
+def open_gates(workspace: Workspace, but: str = "") -> list[GateState]:
+    """Return the gates without an answer, the longest waiting first, without the gate `but`."""
     found = [
         load(workspace.journal, rules, head["stream"])[0]
         for head in _heads(workspace)
-        if head["closed_at"] is None
+        if head["closed_at"] is None and head["stream"] != STREAMS + but
     ]
     return sorted((one for one in found if rules.is_open(one)), key=asked_at)
 
@@ -200,17 +198,17 @@ def title_of(state: GateState) -> str:
     return state["content"]["title"] if state["content"] else ""
 
 
-def read_now(workspace: Workspace, id: str, *, now: int) -> GateState:
-    """A gate as it stands at this time: one whose time is over is closed first."""
+def read_now(workspace: Workspace, id: str, *, now: int, writer: Writer | None = None) -> GateState:
+    """Return a gate as it stands at this time: one whose time is over is closed first."""
     now = agreed_time(workspace, now)
-    state = read(workspace, id)
+    state = read(workspace, id, writer)
     decision = rules.decide(state, {"do": "expire"}, now)
     if not decision.records:
         return state
     if not workspace.exists() or workspace.journal.read_only:
         # The next process that may write records it; for this reader, time has passed all the same.
         return after(state, decision.records, clock.stamp(now), "holdfast")
-    from holdfast.streams import open_writer
+    from holdfast.kernel.streams import open_writer
 
     stream = rules.stream_of(id)
     open_writer(workspace).execute(stream, {"do": "expire"}, actor="holdfast", now=now)

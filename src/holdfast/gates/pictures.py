@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from holdfast.gates import lookup
@@ -18,14 +19,11 @@ from holdfast.kernel import clock
 from holdfast.kernel.digest import digest
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage, from_os_error
 from holdfast.kernel.plain_file import open_plain, write_synced
-from holdfast.kernel.workspace import TOOL_FOLDER, worktrees
+from holdfast.kernel.workspace import TOOL_FOLDER, Workspace, worktrees
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from holdfast.gates.rules.gate import GateState
     from holdfast.gates.rules.picture import Picture
-    from holdfast.kernel.workspace import Workspace
 
 FOLDER = "pictures"
 # So long may what belongs to no gate belong to one that is just being asked.
@@ -124,8 +122,8 @@ def remove_old(workspace: Workspace, before: int, now: int) -> int:
     return removed
 
 
-def holding(workspace: Workspace, streams: Sequence[str]) -> list[str]:
-    """The pictures of these gates: what has to go from a gate's text may be in its pictures."""
+def find(workspace: Workspace, streams: Sequence[str], text: str) -> list[str]:
+    """Return the pictures of these gates: what has to go from a gate's text may be in its pictures."""
     return [
         path
         for id, folder in _folders(workspace)

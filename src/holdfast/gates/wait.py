@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from holdfast.estop.stop import refuse_stopped
 from holdfast.gates import lookup, notices
+from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import gate as rules
 from holdfast.gates.rules.content import inert
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Declined, NotFound, Waiting
-from holdfast.streams import open_writer
+from holdfast.kernel.stops import refuse_stopped
+from holdfast.kernel.streams import open_writer
+from holdfast.kernel.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from holdfast.gates.lookup import GateContext
     from holdfast.gates.rules.gate import GateState
-    from holdfast.kernel.workspace import Workspace
 
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 2.0

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypedDict
 
 from holdfast.git.repository import GitError, read_head
-from holdfast.git.run import Running, repository_filters
-from holdfast.git.shadow_index import GITLINK, SECONDS, Shadow, join_names
+from holdfast.git.run import repository_filters
+from holdfast.git.shadow_index import GITLINK, Shadow, join_names
 from holdfast.kernel.errors import from_os_error
 
 OTHER = "?"
@@ -165,49 +165,41 @@ class TreeCapture(TypedDict):
 
 
 def capture(
-    shadow: Shadow, limit: int = LIMIT, meanwhile: Callable[[], None] = lambda: None
+    shadow: Shadow, limit: int = LIMIT, changed: Callable[[], bytes] | None = None
 ) -> TreeCapture:
-    """Bring the index up to the work tree, and write it as a tree.
-
-    `meanwhile` is called once git is busy with its look at the work tree.
-    An index that git cannot use is made anew.
-    """
+    """Bring the index up to the work tree, and write it as a tree. An index that git cannot use is made
+    again. `changed` names what may have changed, as `git ls-files -z -t` does."""
+    changed = changed or (lambda: shadow.git(*CHANGED))
     try:
         try:
             if not shadow.load():
                 shadow.seed()
-            return _capture(shadow, limit, meanwhile)
+            return _capture(shadow, limit, changed)
         except GitError as error:
             if error.kind != "git_failed":
                 raise
             shadow.seed()
-            return _capture(shadow, limit, meanwhile)
+            return _capture(shadow, limit, changed)
     except OSError as error:
         raise from_os_error(error, "taking a snapshot") from error
 
 
-def _capture(shadow: Shadow, limit: int, meanwhile: Callable[[], None]) -> TreeCapture:
+def _capture(shadow: Shadow, limit: int, changed: Callable[[], bytes]) -> TreeCapture:
     seen = shadow.look()
     moved = seen != shadow.facts["seen"]
     candidates = Candidates(shadow.place.top, limit)
-    # The user's git was at work: what it touched without changing is learned again.
+    candidates.add_listing(changed())
+    _expect_no_new_repository(shadow, candidates)
+    candidates.add(shadow.facts["unmerged"])
+    candidates.add(path for path in shadow.facts["gone"] if shadow.has_file(path))
+    rules = seen[1:] != shadow.facts["seen"][1:] or candidates.touches_ignore_rules()
+    if moved or rules:
+        _follow_ignored(shadow, candidates, rules=rules)
+    candidates.sort_out()
+    _leave_filtered(shadow, candidates)
+    # Where the user's git was at work, what it touched without changing is learned again.
     options = ("-q", "--unmerged", "--refresh", *UPDATE) if moved else UPDATE
-    # Started before the look, which it has no part in: it reads the index meanwhile.
-    with (
-        shadow.start("update-index", *options) as update,
-        shadow.start(*CHANGED, fed=False) as look,
-    ):
-        meanwhile()
-        candidates.add_listing(look.answer(seconds=SECONDS))
-        _expect_no_new_repository(shadow, candidates)
-        candidates.add(shadow.facts["unmerged"])
-        candidates.add(path for path in shadow.facts["gone"] if shadow.has_file(path))
-        rules = seen[1:] != shadow.facts["seen"][1:] or candidates.touches_ignore_rules()
-        if moved or rules:
-            _follow_ignored(shadow, candidates, rules=rules)
-        candidates.sort_out()
-        _leave_filtered(shadow, candidates)
-        _take_in(shadow, candidates, candidates.for_git(), update)
+    _take_in(shadow, candidates, candidates.for_git(), options)
     if candidates.removed:
         shadow.git(*FORGET, input=join_names(candidates.removed))
     tree = shadow.git("write-tree").decode("ascii").strip()
@@ -272,13 +264,15 @@ def _absent(shadow: Shadow, candidates: Candidates) -> list[str]:
     return [path for path in shadow.facts["forced"] if path in skipped or not shadow.has_file(path)]
 
 
-def _take_in(shadow: Shadow, candidates: Candidates, paths: list[str], update: Running) -> None:
+def _take_in(
+    shadow: Shadow, candidates: Candidates, paths: list[str], options: Sequence[str] = UPDATE
+) -> None:
     """Hand files to git. One that it cannot read (a filter fails) must not cost all the others.
 
     Git writes the index only at its end, so halves can be tried one after the other.
     """
     try:
-        update.answer(join_names(paths), SECONDS)
+        shadow.git("update-index", *options, input=join_names(paths))
     except GitError as error:
         if error.kind != "git_failed" or not paths or candidates.given_up > GIVE_UP_AFTER:
             raise
@@ -287,7 +281,7 @@ def _take_in(shadow: Shadow, candidates: Candidates, paths: list[str], update: R
             return
         middle = len(paths) // 2
         for half in (paths[:middle], paths[middle:]):
-            _take_in(shadow, candidates, half, shadow.start("update-index", *UPDATE))
+            _take_in(shadow, candidates, half)
 
 
 def _submodules(shadow: Shadow) -> list[str]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, TypedDict
 
@@ -19,6 +18,7 @@ from holdfast.git.run import Finished, git, run, without_submodules
 from holdfast.git.status import UNTRACKED, is_covered, read_status
 from holdfast.kernel.crash import reached
 from holdfast.kernel.errors import Usage
+from holdfast.kernel.text import split_words
 
 if TYPE_CHECKING:
     from holdfast.git.status import StatusChange
@@ -28,12 +28,9 @@ TRAILER = "Holdfast-Checkpoint"
 REMEMBERED = 20
 # Paths are words of the command up to here; the kernel's bound on all words is a few times larger.
 WORDS = 100_000
-SETTINGS = (
-    # A checkpoint is brief: no collection of garbage on its time.
-    *("-c", "gc.auto=0", "-c", "maintenance.auto=false"),
-    # A task's name may begin with `#`.
-    *("-c", "commit.cleanup=whitespace"),
-)
+# A checkpoint is brief: no collection of garbage on its time. A task's name may begin with `#`.
+SETTINGS = split_words("-c gc.auto=0 -c maintenance.auto=false -c commit.cleanup=whitespace")
+COMMIT = split_words("commit --only --quiet -F -")
 
 Outcome = Literal["committed", "already", "clean", "nothing", "hook_failed", "failed"]
 
@@ -133,6 +130,9 @@ def _commit(
     report: CommitOutcome,
     seconds: float,
 ) -> None:
+    # It loads bz2, lzma and random, as long as one and a half bare interpreters; only a commit needs it.
+    import tempfile
+
     text = f"{message.strip()}\n\n{TRAILER}: {checkpoint}\n".encode("utf-8", "surrogateescape")
     with tempfile.TemporaryDirectory(prefix="holdfast-commit-") as folder:
         events = os.path.join(folder, "events")
@@ -140,7 +140,7 @@ def _commit(
             place.top,
             *SETTINGS,
             *without_submodules(place.top),
-            *("commit", "--only", "--quiet", "-F", "-"),
+            *COMMIT,
             *_name_files(files, folder),
             input=text,
             environment={"GIT_LITERAL_PATHSPECS": "1", "GIT_TRACE2_EVENT": events},

@@ -16,7 +16,7 @@ from holdfast.git.run import Finished, git, run
 from holdfast.git.snapshot import FIELDS, MACHINE, REFS, Snapshot, parse
 from holdfast.kernel import crash
 from holdfast.kernel.errors import Conflict, HoldfastError, NotAllowed, NotFound, StoreAway, Usage
-from holdfast.kernel.text import quote
+from holdfast.kernel.text import quote, split_words
 
 # Names that we give. Whatever else a remote has there is no snapshot.
 _OURS = re.compile(
@@ -29,21 +29,21 @@ SEND_SECONDS = 300.0
 BATCH = 50
 MOST = 500
 _PUSH = ("push", "--porcelain", "--no-follow-tags", "--recurse-submodules=no")
-_FETCH = (
-    *("-c", "fetch.fsckObjects=true", "fetch", "--no-tags", "--no-write-fetch-head", "--refmap="),
-    *("--no-recurse-submodules", "--no-prune", "--no-auto-maintenance", "--quiet"),
+_FETCH = split_words(
+    "-c fetch.fsckObjects=true fetch --no-tags --no-write-fetch-head --refmap= "
+    "--no-recurse-submodules --no-prune --no-auto-maintenance --quiet"
 )
-_AWAY = (
-    *("Could not resolve", "unable to connect", "Connection refused", "Connection timed out"),
-    *("Network is unreachable", "No route to host", "Connection reset", "Failed to connect"),
-    *("Operation timed out", "early EOF", "the remote end hung up", "Temporary failure"),
+_AWAY = re.compile(
+    "Could not resolve|unable to connect|Connection refused|Connection timed out|"
+    "Network is unreachable|No route to host|Connection reset|Failed to connect|"
+    "Operation timed out|early EOF|the remote end hung up|Temporary failure"
 )
-_RIGHTS = (
-    *("Permission denied", "ermission to", "Authentication failed", "could not read Username"),
-    *("could not read Password", "returned error: 401", "returned error: 403", "access denied"),
-    *("insufficient permission", "Host key verification failed", "read-only", "Read-only"),
+_RIGHTS = re.compile(
+    "Permission denied|ermission to|Authentication failed|could not read (?:Username|Password)|"
+    "returned error: 40[13]|access denied|insufficient permission|"
+    "Host key verification failed|[rR]ead-only"
 )
-_NOWHERE = ("does not appear to be a git repository", "not found", "does not exist")
+_NOWHERE = re.compile("does not appear to be a git repository|not found|does not exist")
 
 
 class Shared(TypedDict):
@@ -268,19 +268,19 @@ def refuse_unshared(done: Exchange) -> None:
 def trouble(remote: str, done: Finished) -> HoldfastError:
     """Why a remote gives or takes nothing, and who has to act."""
     said = without_credentials(_last_word(done))
-    if any(words in done.errors for words in _RIGHTS):
+    if _RIGHTS.search(done.errors):
         return NotAllowed(
             f"{remote} does not let this user in: {said}",
             hint="Look at the key or the token that git uses there; nothing was asked for here.",
             kind="remote_refused",
         )
-    if any(words in done.errors for words in _AWAY):
+    if _AWAY.search(done.errors):
         return StoreAway(
             f"The remote {remote} does not answer: {said}",
             hint="Try again when the network is back. Nothing was changed.",
             kind="remote_away",
         )
-    if any(words in done.errors for words in _NOWHERE):
+    if _NOWHERE.search(done.errors):
         return NotFound(
             f"There is no repository at {remote}: {said}",
             hint=f"git remote get-url {quote(remote)}",

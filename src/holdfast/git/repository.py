@@ -55,8 +55,6 @@ def not_a_repository(root: str) -> GitError:
 class Place:
     """The top of one work tree, its own git dir, and the one that all worktrees share."""
 
-    __slots__ = ("common_dir", "git_dir", "inside", "top")
-
     def __init__(self, top: str, git_dir: str, common_dir: str, inside: str) -> None:
         self.top = top
         self.git_dir = git_dir

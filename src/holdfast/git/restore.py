@@ -15,7 +15,7 @@ from typing import TypedDict
 
 from holdfast.git.capture import LIMIT, capture
 from holdfast.git.repository import GitError, locate
-from holdfast.git.shadow_index import GITLINK, ObjectWriter, Shadow, join_names
+from holdfast.git.shadow_index import GITLINK, Shadow, join_names
 from holdfast.git.snapshot import Snapshot, TreeEntry, entries, find, names, record
 from holdfast.git.status import is_covered
 from holdfast.kernel.digest import new_id
@@ -74,8 +74,7 @@ def restore(
         _refuse_loss(place.top, changes)
         before = ""
         if not dry_run:
-            with ObjectWriter(place) as scribe:
-                before = record(shadow, scribe, present, session=session)["id"]
+            before = record(shadow, present, session=session)["id"]
             _write(shadow, present["tree"], target, changes, before)
     return {
         "snapshot": snapshot["id"],
@@ -138,13 +137,14 @@ def _refuse_loss(top: str, changes: list[TreeEntry]) -> None:
         if entry.old_mode == GITLINK:
             lost.add(entry.path)
         elif entry.status != "D":
-            lost.update(_list_obstacles(top, entry.path, held))
+            lost.update(list_obstacles(top, entry.path, held))
     if lost:
         named = ", ".join(sorted(lost)[:NAMED]) + (", ..." if len(lost) > NAMED else "")
         raise _unsnapshotted(f"it would overwrite what no snapshot holds: {named}")
 
 
-def _list_obstacles(top: str, path: str, held: set[str]) -> list[str]:
+def list_obstacles(top: str, path: str, held: set[str]) -> list[str]:
+    """Return what stands where a file is to be written, and is none of the files that are `held`."""
     parts = path.split("/")
     for count in range(1, len(parts)):
         folder = "/".join(parts[:count])

@@ -10,7 +10,7 @@ from holdfast.git.repository import GitError, Place, locate, not_a_repository
 from holdfast.kernel.deadline import within
 from holdfast.kernel.patterns import IGNORECASE, MULTILINE, compile_later
 from holdfast.kernel.plain_file import open_plain
-from holdfast.kernel.text import quote
+from holdfast.kernel.text import quote, split_words
 from holdfast.processes.child import Child, TimeOut
 
 TYPE_CHECKING = False
@@ -19,27 +19,18 @@ if TYPE_CHECKING:
 
 # A file monitor is a program that a repository names: nothing that we do must start it.
 ALWAYS = ("-c", "core.quotepath=off", "-c", "core.fsmonitor=false")
-LOOKING = (
-    *("-c", "core.hooksPath=/dev/null", "-c", "log.showSignature=false"),
-    *("-c", "diff.ignoreSubmodules=dirty", "-c", "submodule.recurse=false"),
+LOOKING = split_words(
+    "-c core.hooksPath=/dev/null -c log.showSignature=false "
+    "-c diff.ignoreSubmodules=dirty -c submodule.recurse=false"
 )
 # A list of transports that are allowed. There is none of this name.
 NO_TRANSPORT = {"GIT_ALLOW_PROTOCOL": "none"}
 LARGEST_CONFIG = 1_000_000
 CONFIG_SECONDS = 10.0
 READ_IN_TREE = (".gitignore", ".gitattributes", ".gitmodules", ".mailmap")
-READ_BY_GIT = (
-    *(
-        "HEAD",
-        "config",
-        "config.worktree",
-        "commondir",
-        "gitdir",
-        "index",
-        "packed-refs",
-        "shallow",
-    ),
-    *("info/exclude", "info/attributes", "objects/info/alternates"),
+READ_BY_GIT = split_words(
+    "HEAD config config.worktree commondir gitdir index packed-refs shallow "
+    "info/exclude info/attributes objects/info/alternates"
 )
 _SUBMODULE = compile_later(rb'^\s*\[\s*submodule\s+"((?:[^"\\]|\\.)*)"\s*\]', MULTILINE)
 _WORK_TREE = compile_later(
@@ -53,9 +44,9 @@ GRACE_SECONDS = 2.0
 
 # All other GIT_* are dropped: inside a hook of git's they point at one repository and index, and a
 # trace would be taken for an error message.
-KEPT = (
-    *("GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_CONFIG_", "GIT_SSH", "GIT_ASKPASS", "GIT_EXEC_PATH"),
-    *("GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM"),
+KEPT = split_words(
+    "GIT_AUTHOR_ GIT_COMMITTER_ GIT_CONFIG_ GIT_SSH GIT_ASKPASS GIT_EXEC_PATH "
+    "GIT_CEILING_DIRECTORIES GIT_DISCOVERY_ACROSS_FILESYSTEM"
 )
 # They get the argument list of every git process before it starts.
 listeners: list[Callable[[Sequence[str]], None]] = []
@@ -111,8 +102,11 @@ def refuse_strange_files(root: str) -> None:
         if error.kind == "not_a_repository":
             return
         raise
-    for folder in dict.fromkeys((place.git_dir, place.common_dir)):
-        for name in READ_BY_GIT:
+    by_git = ((place.git_dir, READ_BY_GIT), (place.common_dir, READ_BY_GIT))
+    folders = (place.top, root, os.path.join(root, ".holdfast"))
+    in_tree = [(folder, READ_IN_TREE) for folder in folders]
+    for folder, names in dict.fromkeys((*by_git, *in_tree)):
+        for name in names:
             path = os.path.join(folder, name)
             try:
                 mode = os.stat(path).st_mode
@@ -120,15 +114,6 @@ def refuse_strange_files(root: str) -> None:
                 continue
             if not stat.S_ISREG(mode):
                 raise GitError(f"{path} is not a regular file.", kind="strange_repository")
-    for path in dict.fromkeys(
-        os.path.join(folder, name) for folder in (place.top, root) for name in READ_IN_TREE
-    ):
-        try:
-            is_file = stat.S_ISREG(os.stat(path).st_mode)
-        except (OSError, ValueError):
-            continue
-        if not is_file:
-            raise GitError(f"{path} is not a regular file.", kind="strange_repository")
 
 
 def _is_work_tree(place: Place, value: str) -> bool:
@@ -217,8 +202,6 @@ def _unquote(name: bytes) -> str:
 
 class Finished:
     """How a git process ended and what it said."""
-
-    __slots__ = ("code", "errors", "output")
 
     def __init__(self, code: int, output: bytes, errors: str) -> None:
         self.code = code

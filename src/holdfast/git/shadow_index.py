@@ -9,34 +9,32 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+import shutil
+from collections.abc import Iterable, Mapping
 from typing import Any, TypedDict
 
 from holdfast.git.repository import GitError, Place
-from holdfast.git.run import Running
+from holdfast.git.run import Running, git
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import from_os_error
 from holdfast.kernel.lock import WorkspaceLock
 from holdfast.kernel.plain_file import open_plain, read_plain
+from holdfast.kernel.text import split_words
 
 SCHEMA = 1
 # The first snapshot hashes the whole tree.
 SECONDS = 600.0
 LOCK_SECONDS = 60.0
-SETTINGS = (
-    *("-c", "core.fsync=committed,reference"),
-    # Reflogs are the user's.
-    *("-c", "core.logAllRefUpdates=false"),
-    *("-c", "core.splitIndex=false", "-c", "core.safecrlf=false"),
-    *("-c", "i18n.commitEncoding=UTF-8"),
+# Reflogs are the user's.
+SETTINGS = split_words(
+    "-c core.fsync=committed,reference -c core.logAllRefUpdates=false "
+    "-c core.splitIndex=false -c core.safecrlf=false -c i18n.commitEncoding=UTF-8"
 )
 GITLINK = "160000"
 KNOWN = "facts.json"
 LOCK = "lock"
-WORDS = (
-    ("hash-object", "-t", "commit", "-w", "--stdin"),
-    ("update-ref", "--no-deref", "--stdin", "-z"),
-)
+WRITE_COMMIT = ("hash-object", "-t", "commit", "-w", "--stdin")
+WRITE_REF = ("update-ref", "--no-deref", "--stdin", "-z")
 
 
 class Facts(TypedDict):
@@ -63,9 +61,12 @@ class Facts(TypedDict):
 class Shadow:
     """The shadow index of one worktree, held: `with Shadow(place) as shadow`."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(
+        self, place: Place, folder: str = "", environment: Mapping[str, str] | None = None
+    ) -> None:
         self.place = place
-        self.folder = os.path.join(place.common_dir, "holdfast", f"index-{place.key}")
+        self.folder = folder or os.path.join(place.common_dir, "holdfast", f"index-{place.key}")
+        self._environment = environment or {}
         self.facts = _empty()
         self._lock = WorkspaceLock(self.folder, LOCK_SECONDS)
 
@@ -94,13 +95,19 @@ class Shadow:
         return os.path.join(self.place.git_dir, "index")
 
     def git(self, *arguments: str, input: bytes | None = None, index: str = "") -> bytes:
-        """Git on this index, or on another."""
-        return self.start(*arguments, fed=input is not None, index=index).answer(input, SECONDS)
+        """Return what git says of this index, or of another."""
+        words = (*SETTINGS, *arguments)
+        environment = self.surroundings(index)
+        return git(self.place.top, *words, input=input, environment=environment, seconds=SECONDS)
 
-    def start(self, *arguments: str, fed: bool = True, index: str = "") -> Running:
-        """The same, begun before its input is known."""
-        environment = {"GIT_INDEX_FILE": index or self.index, "GIT_LITERAL_PATHSPECS": "1"}
-        return Running(self.place.top, (*SETTINGS, *arguments), environment, fed=fed)
+    def start(self, *arguments: str) -> Running:
+        """Start git with this index while the caller does something else."""
+        return Running(self.place.top, (*SETTINGS, *arguments), self.surroundings(), fed=False)
+
+    def surroundings(self, index: str = "") -> dict[str, str]:
+        """Return the variables by which git works with this index, or with another."""
+        own = {"GIT_INDEX_FILE": index or self.index, "GIT_LITERAL_PATHSPECS": "1"}
+        return {**self._environment, **own}
 
     def has_file(self, path: str) -> bool:
         """Whether there is something in the work tree under this name."""
@@ -219,7 +226,10 @@ def _identity(path: str) -> list[int]:
 
 def _remove(path: str) -> None:
     try:
-        os.unlink(path)
+        if os.path.isdir(path) and not os.path.islink(path):
+            shutil.rmtree(path)  # files of a restore or an undo that was killed
+        else:
+            os.unlink(path)
     except FileNotFoundError:
         # An orphan removed its own lock between our look and this.
         pass
@@ -238,30 +248,9 @@ def _copy(source: str, target: str) -> None:
     os.utime(target, ns=(facts.st_atime_ns, facts.st_mtime_ns))
 
 
-class ObjectWriter:
-    """Writes one commit and one ref: `with ObjectWriter(place) as writer`."""
-
-    def __init__(self, place: Place) -> None:
-        self._place = place
-        self._waiting: list[Running] = []
-
-    def __enter__(self) -> ObjectWriter:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for process in self._waiting:
-            process.end()
-
-    def prepare(self) -> None:
-        """Start both git processes ahead of time; `write` starts those that do not run."""
-        while len(self._waiting) < len(WORDS):
-            words = WORDS[len(self._waiting)]
-            self._waiting.append(Running(self._place.top, (*SETTINGS, *words)))
-
-    def write(self, commit: bytes, ref: str) -> str:
-        """The name of the commit, which is durable under a new ref when this returns."""
-        self.prepare()
-        for_commit, for_ref = self._waiting
-        name = for_commit.answer(commit).decode("ascii").strip()
-        for_ref.answer(f"create {ref}\0{name}\0".encode())
-        return name
+def write_commit(place: Place, commit: bytes, ref: str) -> str:
+    """Write a commit under a new ref. Return its name; it is durable then."""
+    made = git(place.top, *SETTINGS, *WRITE_COMMIT, input=commit)
+    name = made.decode("ascii").strip()
+    git(place.top, *SETTINGS, *WRITE_REF, input=f"create {ref}\0{name}\0".encode())
+    return name

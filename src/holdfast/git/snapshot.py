@@ -10,7 +10,7 @@ from typing import NamedTuple, TypedDict
 from holdfast.git.capture import LIMIT, Skipped, TreeCapture, capture
 from holdfast.git.repository import Place, head_of, locate
 from holdfast.git.run import git
-from holdfast.git.shadow_index import SETTINGS, ObjectWriter, Shadow
+from holdfast.git.shadow_index import SETTINGS, Shadow, write_commit
 from holdfast.kernel import clock
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import NotFound, Usage
@@ -132,23 +132,24 @@ class Difference(TypedDict):
 
 
 class TreeEntry(NamedTuple):
-    """One path that differs, with what the second tree has there."""
+    """One path that differs, with what the second tree has there; `old` is what the first one has."""
 
     status: str
     path: str
     old_mode: str
     mode: str
     object: str
+    old: str
 
 
 def entries(top: str, old: str, new: str) -> list[TreeEntry]:
     """From one tree to another, in full."""
-    return _parse(git(top, *RAW, old, new))
+    return parse_entries(git(top, *RAW, old, new))
 
 
 def _differences(top: str, *words: str) -> list[Difference]:
     output = git(top, *RAW, *words)
-    return [{"status": entry.status, "path": entry.path} for entry in _parse(output)]
+    return [{"status": entry.status, "path": entry.path} for entry in parse_entries(output)]
 
 
 def count_against_parents(top: str, commits: list[str]) -> dict[str, int]:
@@ -174,12 +175,13 @@ def names(top: str, tree: str) -> list[str]:
     return [name for name in os.fsdecode(output).split("\0") if name]
 
 
-def _parse(output: bytes) -> list[TreeEntry]:
+def parse_entries(output: bytes) -> list[TreeEntry]:
+    """Return what `git diff-tree` printed with the options `RAW`."""
     fields = os.fsdecode(output).split("\0")
     found = []
     for facts, path in zip(fields[::2], fields[1::2], strict=False):
-        old_mode, mode, _, name, status = facts.removeprefix(":").split(" ")
-        found.append(TreeEntry(status[0], path, old_mode, mode, name))
+        old_mode, mode, old, name, status = facts.removeprefix(":").split(" ")
+        found.append(TreeEntry(status[0], path, old_mode, mode, name, old))
     return found
 
 
@@ -206,14 +208,12 @@ def create(
     """Take a snapshot. Files above the limit are left out and named."""
     if not ID_LETTERS.issuperset(id):
         raise Usage(f"{id!r} cannot be the id of a snapshot.", hint="Use letters, digits, - and _.")
-    with Shadow(locate(root)) as shadow, ObjectWriter(shadow.place) as scribe:
-        present = capture(shadow, limit, meanwhile=scribe.prepare)
-        return record(shadow, scribe, present, session=session, id=id, now=now)
+    with Shadow(locate(root)) as shadow:
+        return record(shadow, capture(shadow, limit), session=session, id=id, now=now)
 
 
 def record(
     shadow: Shadow,
-    scribe: ObjectWriter,
     present: TreeCapture,
     *,
     session: str = "",
@@ -246,12 +246,12 @@ def record(
         "duplicate": False,
     }
     ref = f"{REFS}/{place.key}/{snapshot['id']}"
-    snapshot["commit"] = scribe.write(compose(snapshot), ref)
+    snapshot["commit"] = write_commit(place, compose(snapshot), ref)
     shadow.facts["newest"] = snapshot
     return snapshot
 
 
-def listing(root: str, *, everywhere: bool = False) -> list[Snapshot]:
+def list_snapshots(root: str, *, everywhere: bool = False) -> list[Snapshot]:
     """The snapshots of this worktree, or of all, newest first."""
     place = locate(root)
     found = _read(place, REFS if everywhere else f"{REFS}/{place.key}")
@@ -262,9 +262,9 @@ def listing(root: str, *, everywhere: bool = False) -> list[Snapshot]:
 
 def list_with_counts(root: str, *, everywhere: bool = False) -> list[CountedSnapshot]:
     """The same, then those that were fetched, each with the number of paths that `show` lists."""
-    found = listing(root, everywhere=everywhere)
+    found = list_snapshots(root, everywhere=everywhere)
     if not everywhere:
-        found += filter(is_fetched, listing(root, everywhere=True))
+        found += filter(is_fetched, list_snapshots(root, everywhere=True))
     counts = count_against_parents(locate(root).top, [one["commit"] for one in found])
     return [{**one, "holds": counts[one["commit"]]} for one in found]
 
@@ -278,7 +278,7 @@ def find(root: str, prefix: str) -> Snapshot:
     """The one snapshot, of any worktree, whose id begins like this."""
     found = [
         snapshot
-        for snapshot in listing(root, everywhere=True)
+        for snapshot in list_snapshots(root, everywhere=True)
         if snapshot["id"].startswith(prefix) and prefix
     ]
     exact = [snapshot for snapshot in found if snapshot["id"] == prefix]
@@ -302,6 +302,24 @@ def show(root: str, prefix: str) -> Shown:
         "changes": _differences(place.top, "--root", "--no-commit-id", snapshot["commit"]),
         "present": _differences(place.top, snapshot["tree"], present),
     }
+
+
+def split_changes(root: str, prefix: str) -> tuple[list[str], list[str]]:
+    """Return the files that a snapshot changed since its commit: those that can be brought here without a loss,
+    because they are as in that commit or not here, and those that were changed here, too."""
+    place, snapshot = locate(root), find(root, prefix)
+    with Shadow(place) as shadow:
+        present = capture(shadow)["tree"]
+    changed = _differences(place.top, "--root", "--no-commit-id", snapshot["commit"])
+    differs = {each["path"] for each in _differences(place.top, snapshot["tree"], present)}
+    here = differs
+    if snapshot["parent"]:
+        here = differs & {
+            each["path"] for each in _differences(place.top, snapshot["parent"], present)
+        }
+    paths = [each["path"] for each in changed if each["status"] != "D" and each["path"] in differs]
+    mixed = [path for path in paths if path in here and os.path.lexists(f"{place.top}/{path}")]
+    return [path for path in paths if path not in mixed], mixed
 
 
 def prune(root: str, keep: int) -> list[str]:

@@ -10,6 +10,7 @@ from holdfast.git.run import Running, git, run
 from holdfast.kernel import clock
 from holdfast.kernel.digest import digest
 from holdfast.kernel.plain_file import read_plain
+from holdfast.kernel.text import split_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,13 +34,12 @@ STATUS = (*OPTIONS, "status", "--porcelain", "-z", "--ignore-submodules=dirty")
 # Larger files are known by size and time: reading them would take longer than the checkpoint.
 READ_BELOW = 1_000_000
 UNTRACKED = "?"
-BETWEEN = (
-    *("diff", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"),
-    *("--no-renames", "--name-only", "-z"),
+BETWEEN = split_words(
+    "diff --no-ext-diff --no-textconv --ignore-submodules=dirty --no-renames --name-only -z"
 )
-SINCE = (
-    *("log", "--no-ext-diff", "--no-textconv", "--no-renames", "--format=", "--name-only", "-z"),
-    *("--branches", "--remotes", "--tags"),
+SINCE = split_words(
+    "log --no-ext-diff --no-textconv --no-renames --format= --name-only -z "
+    "--branches --remotes --tags"
 )
 LITERAL = {"GIT_LITERAL_PATHSPECS": "1"}
 
@@ -118,7 +118,7 @@ def files_between(root: str, before: str, after: str) -> list[str]:
     return [place.from_root(name) for name in names]
 
 
-def tracked(root: str, names: Sequence[str]) -> set[str]:
+def list_tracked(root: str, names: Sequence[str]) -> set[str]:
     """Those of the files that git tracks."""
     listed = git(root, "ls-files", "-z", "--", *names, environment=LITERAL)
     return {os.fsdecode(name) for name in listed.split(b"\0") if name}

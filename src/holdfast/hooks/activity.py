@@ -1,11 +1,25 @@
-"""What the few cheap events tell of an agent at work: that it lives, and what it spends.
+"""What the features do at a client's events. Each gives functions by these names in its `hooks`:
 
-A look costs more than a hook should, so that each session has one a minute at most; a budget is only
-looked at where one is kept.
+- `seen(workspace, session, now)`: a session was seen at work, which is looked at once a minute at most; `turn(...)`: it
+  starts, stops, or is about to be compacted. Both return what to remind the agent of.
+- `prompted(workspace, session, prompt, now)`: the person asked for something. Returns what to tell the agent.
+- `spent(workspace, session, now)`: what a session spent is known, because a turn ended.
+- `spends(workspace)`: return whether it matters what the sessions of this worktree spend. If so, `paid(workspace, session,
+  now)`: before a tool is used, the client has written down what the last call cost.
+- `asking(workspace)`: a person asked a session for something, and `asked` is about to run. `asked(workspace, client,
+  session, prompt, now)` and `ended(workspace, client, session, means, now)`: it did, and its turn or the session ended; in
+  processes that no client waits for. `changes(workspace)`: before a tool that may change something.
+- `held(workspace, session)`: return why the session may use no tool until a person answers.
+- `waits(workspace)`: return whether a person is asked for something that this worktree's work needs.
+- `disturbs(workspace)`: return whether any session is held. `is_busy(workspace)`: return whether the sessions of this
+  worktree are looked at while they work. The launcher starts Python for these, and for no others.
+
+A text is empty where there is nothing to say.
 """
 
 from __future__ import annotations
 
+from holdfast import registry
 from holdfast.kernel import clock
 from holdfast.session import session_files
 
@@ -16,53 +30,71 @@ if TYPE_CHECKING:
 EVERY = clock.MINUTE
 # Held at an alert, an agent is looked at more often: a person may have raised a limit.
 EVERY_WHEN_HELD = 10_000
-LOOKED = "looked"
-# The session's file with the problem of the limits that its agent was told.
-LIMITS = "limits"
+LOOKED, SPENT = "looked", "spent"
 
 
 def look(session: str, workspace: Workspace, now: int, *, every: int = EVERY) -> str:
-    """Write down that a session was seen, and check its budget; what to remind the agent of."""
+    """Let the features see a session at work. Return what to remind the agent of."""
     if not session_files.is_due(workspace, session, LOOKED, every, now):
         return ""
-    from holdfast.fleet.current_life import record_activity
-    from holdfast.hooks.handlers import has_budget
+    return remind("seen", workspace, session, now)
 
-    reminder = record_activity(workspace, session, now)
-    if has_budget(workspace):
+
+def remind(event: str, workspace: Workspace, session: str, now: int) -> str:
+    """Return what the features say to the agent at `seen` or `turn`."""
+    said = [react(workspace, session, now) for react in registry.hooks_at(event)]
+    return "\n".join(filter(None, said))
+
+
+def tell_prompted(workspace: Workspace, session: str, prompt: str, now: int) -> str:
+    """Return what the features say to the agent about what the person asks for."""
+    said = [react(workspace, session, prompt, now) for react in registry.hooks_at("prompted")]
+    return "\n".join(filter(None, said))
+
+
+def follow_spending(session: str, workspace: Workspace, now: int) -> None:
+    """Let the features check what a session spent, if its client wrote anything since the last look."""
+    if not session or not is_any("spends", workspace):
+        return
+    from holdfast.clients.discovery import files_of, modified_at
+
+    looked = session_files.seen_at(workspace, session, SPENT)
+    written = [modified_at(source["path"]) for source in files_of(session)]
+    if written and (looked is None or max(written) >= looked):
+        session_files.is_due(workspace, session, SPENT, 0, now)
+        for check in registry.hooks_at("paid"):
+            check(workspace, session, now)
+
+
+def begin_turn(workspace: Workspace, client: str, session: str, prompt: str, now: int) -> None:
+    """Tell the features that a person asked a session for something."""
+    for react in registry.hooks_at("asked"):
+        react(workspace, client, session, prompt, now)
+
+
+def end_turn(workspace: Workspace, client: str, session: str, means: str, now: int) -> None:
+    """Tell the features that a turn ended (`stop`), or the session."""
+    for react in registry.hooks_at("ended"):
+        react(workspace, client, session, means, now)
+
+
+def tell(event: str, workspace: Workspace) -> None:
+    """Tell the features of `asking` or `changes`."""
+    for react in registry.hooks_at(event):
+        react(workspace)
+
+
+def find_hold(workspace: Workspace, session: str) -> str:
+    """Return why the session may use no tool until a person answers; empty when it may."""
+    return "\n".join(filter(None, (why(workspace, session) for why in registry.hooks_at("held"))))
+
+
+def is_any(event: str, workspace: Workspace) -> bool:
+    """Return whether a feature says yes to `waits`, `disturbs`, `is_busy` or `spends`."""
+    return any(ask(workspace) for ask in registry.hooks_at(event))
+
+
+def tell_spent(workspace: Workspace, session: str, now: int) -> None:
+    """Let the features check what a session spent."""
+    for check in registry.hooks_at("spent"):
         check(workspace, session, now)
-        problem = tell_problem(workspace, session)
-        reminder = f"{reminder}\n{problem}" if reminder and problem else reminder or problem
-    return reminder
-
-
-def check(workspace: Workspace, session: str, now: int) -> None:
-    """Hold what a session spent against its limits; alerts and stops are set by it. A file of limits
-    that cannot be understood frees no agent."""
-    from holdfast.budgets.check import Budget
-    from holdfast.kernel.errors import Stopped
-
-    try:
-        report = Budget(workspace, actor="hook").check(
-            session=session, now=now, tells=False, holds=True
-        )
-    except Stopped:
-        return  # by another cause, which the latch names
-    for one in report["handled"]:
-        if one["type"] == "quota" and one["entered"]:
-            from holdfast.hooks.run import command
-            from holdfast.processes import relaunch
-
-            relaunch.leave(command("tell-quota", one["level"]))
-
-
-def tell_problem(workspace: Workspace, session: str) -> str:
-    """What is wrong with the file of limits, for the agent; each problem once a session."""
-    from holdfast.budgets.check import Budget
-    from holdfast.budgets.limits import find_problem
-
-    problem = find_problem(workspace, Budget(workspace, actor="hook").state())
-    if session_files.read(workspace, session, LIMITS).get("problem", "") == problem:
-        return ""
-    session_files.keep(workspace, session, LIMITS, {"problem": problem})
-    return f"Holdfast: {problem} Tell your user." if problem else ""

@@ -12,12 +12,13 @@ from holdfast.kernel import clock, config
 from holdfast.kernel.deadline import within
 from holdfast.kernel.errors import StoreAway
 from holdfast.kernel.lock import wait_for_lock
+from holdfast.kernel.streams import open_writer
 from holdfast.processes import relaunch
-from holdfast.session import observation, quotas, session_files, sessions, usage_limits
+from holdfast.session import observation, session_files, sessions
 from holdfast.session.ccc_files import folder_of
 from holdfast.session.rules.session import stream_of
 from holdfast.session.world import CONTROL_FILES, head_now, look_at_work_tree, world_now
-from holdfast.streams import open_writer
+from holdfast.usage import quotas, usage_limits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,8 +37,7 @@ LONGEST_WAIT_SECONDS = 600.0
 def after_turn(workspace: Workspace, client: str, session: str, transcript: str, now: int) -> None:
     """Observe, survey and check one session; one process at a time."""
     from holdfast.hooks import run
-    from holdfast.hooks.activity import check
-    from holdfast.hooks.handlers import has_budget
+    from holdfast.hooks.activity import tell_spent
 
     with _Alone(workspace) as is_alone:
         if not is_alone:
@@ -57,8 +57,7 @@ def after_turn(workspace: Workspace, client: str, session: str, transcript: str,
         relaunch.leave(run.command("tell-waiting", session))
     else:
         keep_full_quota(workspace, client, session, now)
-    if has_budget(workspace):
-        check(workspace, session, now)
+    tell_spent(workspace, session, now)
 
 
 def keep_full_quota(workspace: Workspace, client: str, session: str, now: int) -> None:

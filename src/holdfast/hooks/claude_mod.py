@@ -10,16 +10,17 @@ from __future__ import annotations
 
 from holdfast.clients.table import safe_id
 from holdfast.hooks import marks
-from holdfast.hooks.activity import check
+from holdfast.hooks.activity import tell_spent
 from holdfast.hooks.after_turn import after_turn, ask_if_full, keep_full_quota
-from holdfast.hooks.handlers import automated, has_budget
+from holdfast.hooks.handlers import automated
 from holdfast.kernel import clock, config
 from holdfast.kernel.errors import NotFound
-from holdfast.session import observation, session_files, sessions, usage_limits
+from holdfast.session import observation, session_files, sessions
 from holdfast.session.checkpoint import checkpoint
 from holdfast.session.resume import resume
-from holdfast.session.spending import note_status_line
 from holdfast.session.world import head_now, world_now
+from holdfast.usage import usage_limits
+from holdfast.usage.spending import note_status_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,8 +67,7 @@ def _measure(session: str, payload: dict[str, Any], workspace: Workspace, now: i
     if isinstance(percent, (int, float)):
         state = sessions.read_or_new(workspace, session)
         ask_if_full(workspace, session, percent, clock.precise(now), state)
-    if has_budget(workspace):
-        check(workspace, session, now)
+    tell_spent(workspace, session, now)
 
 
 def _rate_limits(told: object) -> dict[str, Any]:

@@ -140,8 +140,6 @@ def _finish_one(workspace: Workspace, kept: DeferredEvent) -> None:
 class DeferredEvent:
     """A file of the launcher's, by its name: CLIENT.EVENT.SESSION.PID, and a ~ for each attempt."""
 
-    __slots__ = ("at", "attempts", "client", "event", "path", "session")
-
     def __init__(self, folder: str, name: str) -> None:
         self.path = os.path.join(folder, name)
         self.client, _, rest = name.rstrip("~").partition(".")

@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import time
 
-from holdfast.clients.table import CLIENTS
+from holdfast.clients.table import capability
+from holdfast.hooks.activity import find_hold, look, remind, tell_prompted
 from holdfast.kernel import clock
 from holdfast.session import session_files
 
@@ -21,12 +22,12 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.checkpoint import Request, Result
 
-BUDGET_FOLDER = ".autopilot"
 # A client that may or may not compact is captured so often.
 MAY_COMPACT_EVERY = 10 * clock.MINUTE
 # Claude Code gives all hooks at a session's end 1.5 s together, Codex 1 s.
 LONGEST_END = 0.7
 _POLL = 0.005
+LONGEST_PROMPT = 400
 
 
 def act(
@@ -45,16 +46,15 @@ def act(
         return {}
     if event.means == "prompt":
         _tell_of_resets(workspace, now)
-        return _refreshed(_prompt(event, workspace, now), event, client, workspace, now)
+        return _refreshed(_prompt(event, client, workspace, now), event, client, workspace, now)
     if event.means == "used":
-        from holdfast.hooks.activity import look
-
         outcome = _asked(event, workspace, _reminded({}, look(event.session, workspace, now)))
         outcome = _reminded(outcome, _of_others(event, workspace, now))
         return _refreshed(outcome, event, client, workspace, now)
     if event.means == "stop":
         return _stop(event, client, workspace, now)
     if event.means == "end":
+        _end_turn(event, client, workspace, now)
         _finish(lambda: _end(event, client, workspace, now), event, client, workspace, may_leave)
         _observe_later(event, client, workspace)
         return {}
@@ -68,7 +68,7 @@ def wait_for_person(event: HookEvent, client: Client, workspace: Workspace, now:
     if not event.session:
         return
     if event.is_limit:
-        from holdfast.session import usage_limits
+        from holdfast.usage import usage_limits
 
         limit: UsageLimit = {"says": event.asks, "at": now, "resets_at": 0}
         is_news = usage_limits.keep(workspace, client.NAME, event.session, limit)
@@ -86,25 +86,50 @@ def _tell_of_resets(workspace: Workspace, now: int) -> None:
     if not os.path.isdir(os.path.join(workspace.private, "limits")):
         return
     from holdfast.hooks.question_notices import wake_tellers
-    from holdfast.session.usage_limits import list_limited
+    from holdfast.usage.usage_limits import list_limited
 
     wake_tellers(workspace, list_limited(workspace, now))
 
 
-def _prompt(event: HookEvent, workspace: Workspace, now: int) -> HookOutcome:
-    from holdfast.budgets import alerts
+def _prompt(event: HookEvent, client: Client, workspace: Workspace, now: int) -> HookOutcome:
     from holdfast.hooks import stop
-    from holdfast.hooks.activity import look
 
     stop.prompted(workspace, event.session, event.prompt)
+    _begin_turn(event, client, workspace, now)
     outcome = _asked(event, workspace, _reminded({}, look(event.session, workspace, now, every=0)))
     outcome = _reminded(outcome, _of_others(event, workspace, now))
-    waiting = alerts.read(workspace, event.session)
-    if waiting:
-        from holdfast.hooks.pre_tool_use import words
+    outcome = _reminded(outcome, tell_prompted(workspace, event.session, event.prompt, now))
+    return _reminded(outcome, find_hold(workspace, event.session))
 
-        return _reminded(outcome, words(waiting))
-    return outcome
+
+def _begin_turn(event: HookEvent, client: Client, workspace: Workspace, now: int) -> None:
+    """Let the features see the prompt in a process that the client does not wait for."""
+    from holdfast.hooks import activity
+
+    if not event.session:
+        return
+    if event.is_deferred:
+        activity.begin_turn(workspace, client.NAME, event.session, event.prompt, now)
+        return
+    from holdfast.hooks.run import command
+    from holdfast.kernel.redact import Redactor
+
+    activity.tell("asking", workspace)
+    asked = {"prompt": Redactor().text(event.prompt)[:LONGEST_PROMPT]}
+    session_files.keep(workspace, event.session, session_files.ASKED, asked)
+    _leave(workspace, command("begin-turn", client.NAME, event.session))
+
+
+def _end_turn(event: HookEvent, client: Client, workspace: Workspace, now: int) -> None:
+    """Let the features see the end of a turn, or of the session, in the same way."""
+    from holdfast.hooks import activity
+
+    if event.session and event.is_deferred:
+        activity.end_turn(workspace, client.NAME, event.session, event.means, now)
+    elif event.session:
+        from holdfast.hooks.run import command
+
+        _leave(workspace, command("end-turn", client.NAME, event.session, event.means))
 
 
 def _of_others(event: HookEvent, workspace: Workspace, now: int) -> str:
@@ -161,7 +186,7 @@ def _begins_unnoticed(event: HookEvent, client: Client, workspace: Workspace, no
 
 
 def _is_silent(client: Client) -> bool:
-    return client.NAME in CLIENTS and CLIENTS[client.NAME].is_silent_after_compaction
+    return bool(capability(client.NAME, "silent compaction"))
 
 
 def _compacting(event: HookEvent, client: Client, workspace: Workspace, now: int) -> HookOutcome:
@@ -179,7 +204,7 @@ def _compacting(event: HookEvent, client: Client, workspace: Workspace, now: int
         if event.session and _is_silent(client):
             session_files.keep(workspace, event.session, session_files.COMPACTED, {"at": now})
         _snapshot(workspace)
-    return _reminded({}, _seen(event, workspace, now))
+    return _reminded({}, remind("turn", workspace, event.session, now))
 
 
 def _stop(event: HookEvent, client: Client, workspace: Workspace, now: int) -> HookOutcome:
@@ -187,6 +212,8 @@ def _stop(event: HookEvent, client: Client, workspace: Workspace, now: int) -> H
     from holdfast.session.checkpoint import checkpoint
 
     ruling, loop = stop.ruling_of(workspace, event.session)
+    if not ruling["blocks"]:
+        _end_turn(event, client, workspace, now)
     request = automated(event.session, "handoff", at_gate=ruling["why"] == "gate")
     result = checkpoint(workspace, request, actor=client.NAME, now=now)
     note_failures(workspace, client, result, now)
@@ -198,37 +225,7 @@ def _stop(event: HookEvent, client: Client, workspace: Workspace, now: int) -> H
         stop.forget(workspace, event.session)
         outcome = _asked_before_stop(event, workspace)
     _observe_later(event, client, workspace)
-    return _reminded(outcome, _seen(event, workspace, now))
-
-
-def _seen(event: HookEvent, workspace: Workspace, now: int) -> str:
-    """That the session's agents are at work; what to remind them of. Most sessions are no agents."""
-    if not os.path.isdir(os.path.join(workspace.private, "lives")):
-        return ""
-    from holdfast.fleet.current_life import record_activity
-
-    return record_activity(workspace, event.session, now)
-
-
-def has_budget(workspace: Workspace) -> bool:
-    """Whether a person set a budget in this workspace. Without one, none stops the agent: the folder alone
-    may be what a look (`guard check`) left."""
-    if os.path.exists(os.path.join(workspace.root, BUDGET_FOLDER, "config.yaml")):
-        return True
-    if not workspace.exists():
-        return False
-    from holdfast.kernel.errors import HoldfastError
-
-    try:
-        # Not by the folder: an agent could move it away.
-        if workspace.journal.head("budget:default") is None:
-            return False
-        from holdfast.budgets.check import Budget
-        from holdfast.budgets.limits import is_set
-
-        return is_set(workspace, Budget(workspace, actor="hook").state())
-    except HoldfastError:
-        return True  # the check itself says what is wrong
+    return _reminded(outcome, remind("turn", workspace, event.session, now))
 
 
 def _observe_later(event: HookEvent, client: Client, workspace: Workspace) -> None:
@@ -246,8 +243,10 @@ def _observe_later(event: HookEvent, client: Client, workspace: Workspace) -> No
 
 ASK = (
     "Holdfast: the context is {percent} % full. What you did is recorded; state what cannot be seen "
-    "from outside: decisions with their reasons, dead ends, the next step. "
-    '`holdfast checkpoint --skip-git --decision "WHAT: WHY" --next "STEP"`.'
+    "from outside, in at most 2,000 characters, one point a line: "
+    '`holdfast checkpoint --skip-git --handover "Findings: WHAT, because WHY'
+    "\nDead ends: WHAT, given up because WHY\nWanted: WHAT the person wants, with their rules"
+    '\nNot done: WHAT is left, the next step first"`.'
 )
 
 
@@ -275,9 +274,9 @@ def _asked_before_stop(event: HookEvent, workspace: Workspace) -> HookOutcome:
 
 
 def _end(event: HookEvent, client: Client, workspace: Workspace, now: int) -> None:
+    from holdfast.kernel.streams import open_writer
     from holdfast.session.checkpoint import checkpoint
     from holdfast.session.rules import session as rules
-    from holdfast.streams import open_writer
 
     request = automated(event.session, "session-split")
     result = checkpoint(workspace, request, actor=client.NAME, now=now)
@@ -304,7 +303,13 @@ def _snapshot(workspace: Workspace) -> None:
 
 def automated(session: str, reason: str, *, at_gate: bool = False) -> Request:
     """The request for the automated profile of a checkpoint."""
-    return {"profile": "automated", "reason": reason, "session": session, "at_gate": at_gate}
+    return {
+        "profile": "automated",
+        "reason": reason,
+        "session": session,
+        "at_gate": at_gate,
+        "by_hook": True,
+    }
 
 
 def note_failures(workspace: Workspace, client: Client, result: Result, now: int) -> None:

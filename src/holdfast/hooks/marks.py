@@ -10,6 +10,8 @@ may be, or was removed by an agent, the launcher asks Python. `clients/hook.sh` 
   `calm` besides when a stop of it has nothing to answer; the payload of an event that says that a turn
   ended; the worktree's private folder. Its time is that of the next look at the session, the time of `.since` that of the last one. The
   launcher compares the first three lines with what it finds by itself, and runs none of it.
+- `sessions/CLIENT.SESSION.spent`, where a budget is kept: where the client writes the session down. Its time is that
+  of the last look at what the session spent.
 - `sessions/CLIENT.SESSION.captured`: its time is that of the next capture, for a client that says before
   every call of its model that it may compact.
 The launcher takes the present time from `seen/CLIENT.EVENT` in the worktree's private folder, which it touches
@@ -20,17 +22,18 @@ from __future__ import annotations
 
 import os
 
-from holdfast.budgets import alerts
 from holdfast.clients import launcher
 from holdfast.clients.events import prepare_times
 from holdfast.clients.table import CLIENTS
+from holdfast.hooks.activity import EVERY, LOOKED, is_any
+from holdfast.hooks.activity import SPENT as LOOKED_SPENT
 from holdfast.kernel import canonical_json, clock, latch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
 
-SINCE, CAPTURED = ".since", ".captured"
+SINCE, CAPTURED, SPENT = ".since", ".captured", ".spent"
 FORGOTTEN_AFTER = 7 * clock.DAY
 # Beside the launcher; its time is that of the last sweep.
 SWEPT = "swept"
@@ -42,7 +45,6 @@ def leave(workspace: Workspace, client: str, session: str, now: int, *, key: str
     place = _place(client, session, key)
     if not place:
         return
-    from holdfast.hooks import activity
     from holdfast.hooks.handlers import MAY_COMPACT_EVERY
     from holdfast.session import session_files
 
@@ -59,18 +61,41 @@ def leave(workspace: Workspace, client: str, session: str, now: int, *, key: str
             return
         workspace.prepare_private("pending")
         prepare_times(workspace, client)
-        looked = session_files.seen_at(workspace, session, activity.LOOKED)
+        _leave_spent(place, workspace, session, "", now)
+        looked = session_files.seen_at(workspace, session, LOOKED)
         _write(place + SINCE, "", now)
         _write(
             place,
             told,
-            now - 1 if looked is None else looked + activity.EVERY,
+            now - 1 if looked is None else looked + EVERY,
         )
         captured = session_files.seen_at(workspace, session, "captured")
         if captured is not None:
             _write(place + CAPTURED, "", captured + MAY_COMPACT_EVERY)
     except OSError:
         _drop(place)  # then Python is asked, which is only slower
+
+
+def leave_spent(
+    workspace: Workspace, client: str, session: str, transcript: str, now: int, *, key: str = ""
+) -> None:
+    """Tell the launcher which file says what a session spends, and that it was looked at now."""
+    place = _place(client, session, key)
+    if place:
+        _leave_spent(place, workspace, session, transcript, now)
+
+
+def _leave_spent(place: str, workspace: Workspace, session: str, transcript: str, now: int) -> None:
+    from holdfast.session import session_files
+
+    if not is_any("spends", workspace):
+        _unlink(place + SPENT)
+        return
+    known = session_files.read(workspace, session, session_files.TRANSCRIPT).get("path", "")
+    path = transcript or str(known)
+    looked = session_files.seen_at(workspace, session, LOOKED_SPENT)
+    if path and "\n" not in path:
+        _write(place + SPENT, f"{path}\n", 0 if looked is None else looked)
 
 
 def drop(client: str, session: str, *, key: str = "") -> None:
@@ -106,17 +131,15 @@ def sweep(now: int) -> None:
 
 def _told(workspace: Workspace, session: str, ask: dict[str, object]) -> str:
     """The lines of a mark; empty when a path has a line break."""
-    from holdfast.hooks.handlers import has_budget
     from holdfast.session import session_files
     from holdfast.session.ccc_files import folder_of
     from holdfast.session.rules.model import STATE_FILE
 
-    lives = os.path.isdir(f"{workspace.private}/lives") or workspace.list_in_tree("lives")
     has_server = workspace.spools or os.path.exists(os.path.join(workspace.home, "forward"))
     state = os.path.join(workspace.root, folder_of(workspace), STATE_FILE)
     has_counted = bool(session_files.read(workspace, session, "stops"))
     is_asked = "percent" in ask and ask.get("asked") != 2
-    is_plain = not (has_budget(workspace) or lives or has_server)
+    is_plain = not (has_server or is_any("is_busy", workspace))
     is_calm = not (os.path.exists(state) or has_counted or is_asked)
     turn = {
         "session_id": session,
@@ -151,7 +174,7 @@ def leave_quiet(workspace: Workspace) -> None:
 
 
 def _something_holds(workspace: Workspace) -> bool:
-    return alerts.are_waiting(workspace) or latch.read(workspace) is not None
+    return latch.read(workspace) is not None or is_any("disturbs", workspace)
 
 
 def _place(client: str, session: str, key: str) -> str:
@@ -176,8 +199,12 @@ def _write(path: str, text: str, time: int) -> None:
 
 
 def _drop(place: str) -> None:
-    for path in (place, place + SINCE, place + CAPTURED):
-        try:
-            os.unlink(path)
-        except OSError:
-            continue
+    for path in (place, place + SINCE, place + CAPTURED, place + SPENT):
+        _unlink(path)
+
+
+def _unlink(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        return

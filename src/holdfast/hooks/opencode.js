@@ -96,11 +96,9 @@ export const Holdfast = async ({ client, directory }) => {
     "chat.message": async ({ sessionID }, output) => {
       if ((await rootOf(sessionID)) !== sessionID) return
       if (!packs.has(sessionID)) begin(sessionID, born.has(sessionID) ? "startup" : "resume")
-      else {
-        // By its words the hook knows its own prompt from a person's.
-        const prompt = (output?.parts ?? []).map((part) => part.text ?? "").join("\n")
-        ask("UserPromptSubmit", directory, sessionID, { prompt })
-      }
+      // By its words the hook knows its own prompt from a person's.
+      const prompt = (output?.parts ?? []).map((part) => part.text ?? "").join("\n")
+      ask("UserPromptSubmit", directory, sessionID, { prompt })
     },
 
     // The system prompt is put together anew for every request, so the pack stands in each once.

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 
-from holdfast.budgets import alerts
 from holdfast.clients.events import PERSONS_COMMANDS
+from holdfast.hooks.activity import EVERY_WHEN_HELD, find_hold, follow_spending, look, tell
+from holdfast.people.removed_stops import restore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,12 +31,17 @@ _TOOLS_OUT = ("checkpoint", "gate_status", "guard")
 _NOT_ON_THE_WAY = ("--claim", "--require-verified")
 # Programs that run what they are given: their words are commands, in quotes or not.
 _CARRIERS = frozenset(
-    (
-        *("sh", "bash", "dash", "zsh", "ksh", "fish", "busybox", "eval", "source", ".", "trap"),
-        *("env", "sudo", "doas", "su", "runuser", "command", "builtin", "exec", "nohup", "time"),
-        *("timeout", "nice", "ionice", "setsid", "stdbuf", "script", "unbuffer", "expect", "watch"),
-        *("xargs", "parallel", "find", "ssh", "tmux", "screen", "at", "batch", "alias", "coproc"),
-        *("uv", "uvx", "pipx", "poetry", "hatch", "pdm", "perl", "ruby", "node", "awk", "for"),
+    str.split(
+        "sh bash dash zsh ksh fish busybox eval source . trap env sudo doas su runuser "
+        "command builtin exec nohup time timeout nice ionice setsid stdbuf script "
+        "unbuffer expect watch xargs parallel find ssh tmux screen at batch alias "
+        "coproc uv uvx pipx poetry hatch pdm perl ruby node awk for"
+    )
+)
+# Tools that change nothing.
+_ONLY_LOOK = frozenset(
+    str.split(
+        "Read Grep Glob LS read grep glob list view read_file read_many_files search_file_content"
     )
 )
 _CARRIERS_BY_NAME = ("python", "pypy")
@@ -49,41 +55,30 @@ def before(event: HookEvent, client: Client, workspace: Workspace, now: int) -> 
             "deny": f"Only a person may run `holdfast {wanted}`, in a terminal of their own. "
             "Tell them what you need, and go on with what you can."
         }
-    waiting = alerts.read(workspace, event.session)
-    if not waiting:
+    why = find_hold(workspace, event.session)
+    if not why:
         # The files of a stop or an alert may have been removed: the records know.
-        alerts.restore(workspace, now=now)
-        waiting = alerts.read(workspace, event.session)
-    if waiting or event.looks_after:
-        from holdfast.hooks.activity import EVERY_WHEN_HELD, look
-
-        every = EVERY_WHEN_HELD if waiting else event.looks_after
-        look(event.session, workspace, now, every=every)
-        waiting = alerts.read(workspace, event.session)
-    if waiting and not is_way_out(event):
-        return {"deny": words(waiting)}
+        restore(workspace, now=now)
+        why = find_hold(workspace, event.session)
+    if why or event.looks_after:
+        look(event.session, workspace, now, every=EVERY_WHEN_HELD if why else event.looks_after)
+        why = find_hold(workspace, event.session)
+    elif not event.is_deferred:
+        follow_spending(event.session, workspace, now)
+        why = find_hold(workspace, event.session)
+    if why and not is_way_out(event):
+        return {"deny": why}
     if event.asks:
         from holdfast.hooks.handlers import wait_for_person
 
         wait_for_person(event, client, workspace, now)
+    if event.tool not in _ONLY_LOOK and not event.is_deferred:
+        tell("changes", workspace)
     if event.paths and os.path.isdir(os.path.join(workspace.private, "shared")):
         from holdfast.hooks.shared_worktree import before_edit
 
         return before_edit(event, workspace, now)
     return {}
-
-
-def words(waiting: dict[str, str]) -> str:
-    """What an agent at an alert is told."""
-    from holdfast.kernel.text import quote
-
-    reached = "; ".join(waiting.values())
-    freed = " and ".join(f"`holdfast guard ack {quote(type)}`" for type in waiting if type)
-    by = f" A person lets you go on with {freed}." if freed else ""
-    return (
-        f"An alert waits for a person: {reached}.{by} "
-        "Until then only `holdfast checkpoint` and `holdfast status` run: save your work and end."
-    )
 
 
 def persons_alone(event: HookEvent) -> str:

@@ -7,20 +7,21 @@ import os
 import time
 
 from holdfast.clients.table import title_of
-from holdfast.gates.notices import tell_people
 from holdfast.hooks.run import command
 from holdfast.kernel import clock, config
 from holdfast.kernel.digest import id_of
 from holdfast.kernel.workspace import discover
+from holdfast.people.notices import tell_people
 from holdfast.processes import relaunch
-from holdfast.session import client_questions, quotas, usage_limits
+from holdfast.session import client_questions
+from holdfast.usage import usage_limits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast.kernel.workspace import Workspace
-    from holdfast.session.usage_limits import LimitedSession
+    from holdfast.usage.usage_limits import LimitedSession
 
 # Seconds in which a person who sits there has answered. A client that notifies by itself has waited.
 GRACE = 10.0
@@ -132,7 +133,9 @@ def wake_tellers(workspace: Workspace, limited: Sequence[LimitedSession]) -> int
         tree = workspace if one["root"] == workspace.root else discover(one["root"], local=True)
         if usage_limits.read(tree, one["session"]) is None:
             usage_limits.keep(
-                *(tree, one["client"], one["session"]),
+                tree,
+                one["client"],
+                one["session"],
                 {
                     "says": one["says"],
                     "at": clock.parse(one["at"]),
@@ -145,25 +148,6 @@ def wake_tellers(workspace: Workspace, limited: Sequence[LimitedSession]) -> int
         if is_due:
             started += relaunch.leave(command("tell-waiting", one["session"], tree.root))
     return started
-
-
-def tell_quota(workspace: Workspace, level: str) -> bool:
-    """Tell people that a client's usage limit has reached a level of their budget; once a limit."""
-    held = quotas.list_quotas(workspace, clock.now())
-    if not held:
-        return False
-    one, now = held[0], clock.now()
-    with ToldOnce(workspace, f"{one['client']} {one['name']} {level}") as told:
-        resets_at = one["resets_at"] or NO_RESET
-        if told is None or any(quotas.is_same_reset(each, resets_at) for each in told.words):
-            return False
-        name = title_of(one["client"])
-        text = f"{name}: {quotas.describe(one, now)}. This is your budget's {level}."
-        if tell_people(
-            workspace, text, title=f"Holdfast: the usage limit of {name} is near", now=now
-        ):
-            told.add(resets_at)
-    return True
 
 
 def sweep(workspace: Workspace, now: int) -> None:

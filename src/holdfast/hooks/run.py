@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 
+from holdfast import registry
 from holdfast.clients.events import caller_of, is_named_twice, note_time
 from holdfast.clients.table import CLIENTS, part, safe_id
 from holdfast.kernel import canonical_json, clock, latch
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 # More than this is no payload; a hook must not fill the memory of its host.
 LARGEST_PAYLOAD = 32 * 1024 * 1024
 LONGEST_NAME = 80
+# Words of processes that hooks start by themselves, without a payload.
+STARTED_HERE = ("after-turn", "begin-turn", "end-turn", "tell-", "launcher")
 # Of a hook for a program such as git, while its client waits.
 MAX_WAIT_SECONDS = 3.0
 # Set by the launcher, with its folder; `clients.launcher` has the rest.
@@ -43,6 +46,7 @@ def command(*arguments: str) -> list[str]:
 
 
 def run(arguments: list[str]) -> NoReturn:
+    registry.close()
     answer = respond(arguments)
     if LAUNCHER in os.environ:
         from holdfast.clients.launcher import keep_current
@@ -67,7 +71,7 @@ def respond(arguments: list[str]) -> dict[str, Any] | str:
 
         finish_apart(arguments[1])
         return {}
-    if arguments[:1] in (["after-turn"], ["tell-waiting"], ["tell-quota"], ["launcher"]):
+    if arguments and arguments[0].startswith(STARTED_HERE):
         if arguments[0] == "tell-waiting" and len(arguments) == 3:
             payload = {"cwd": arguments[2]}
         return _own(arguments, payload, problem)  # started by ourselves, without a payload
@@ -97,6 +101,8 @@ def respond_to(
     """The answer to one event of a client's. Without `may_leave` nothing is left to another process.
     `project` is the folder that the session began in; None asks the environment. `kept_as`: the launcher
     kept the event under this name of the session, and the client went on without an answer."""
+    if os.environ.get("_HOLDFAST_COPY"):
+        return {}
     named, client_name = client_name, caller_of(client_name, payload, os.environ)
     client: Client = part(client_name, "events")
     event = client.read(name, payload)
@@ -161,9 +167,9 @@ def respond_to(
     if (may_leave or event.is_deferred) and event.means != "nothing":
         forward(workspace)
     if stopped is not None:
-        from holdfast.hooks.stop import held
+        from holdfast.hooks.stop import add_stop
 
-        outcome = held(outcome, event, holder, stopped, now)
+        outcome = add_stop(outcome, event, holder, stopped, now)
     if may_leave:
         bound(0)
     shown: HookOutcome = _pass_door(outcome, workspace)
@@ -216,7 +222,9 @@ def _leave_marks(
         if event.means in ("end", "waits") or event.asks or not is_at_home:
             marks.drop(client, event.session, key=key)
         elif event.means == "tool" and not event.looks_after:
-            marks.leave_quiet(workspace)  # all else is left by what comes after the tool
+            # All else is left by what comes after the tool.
+            marks.leave_quiet(workspace)
+            marks.leave_spent(workspace, client, event.session, event.transcript, now, key=key)
         elif event.session:
             marks.leave(workspace, client, event.session, now, key=key)
     except Exception as error:
@@ -313,17 +321,15 @@ def _own(arguments: list[str], payload: dict[str, Any], problem: str) -> dict[st
 
 
 def _obey(arguments: list[str], payload: dict[str, Any], workspace: Workspace) -> dict[str, Any]:
-    if arguments == ["note"]:
-        return _note(payload, workspace)
+    react = registry.find_word(arguments[0]) if arguments else None
+    if react is not None:
+        said: dict[str, Any] = react(arguments[1:], payload, workspace, clock.now())
+        return said
     if arguments == ["launcher"]:
         from holdfast.clients.launcher import install
 
         install()
         return {}
-    if arguments[:1] == ["beat"]:
-        from holdfast.hooks.beat import beat
-
-        return beat(arguments[1:], payload, workspace, clock.now())
     if arguments[:1] == ["after-turn"] and len(arguments) == 4:
         from holdfast.hooks.after_turn import after_turn
 
@@ -333,36 +339,31 @@ def _obey(arguments: list[str], payload: dict[str, Any], workspace: Workspace) -
 
         marks.leave(workspace, client, session, clock.now())
         return {}
+    if arguments[:1] == ["begin-turn"] and len(arguments) == 3:
+        from holdfast.hooks.activity import begin_turn
+        from holdfast.session import session_files
+
+        _, client, session = arguments
+        asked = session_files.read(workspace, session, session_files.ASKED)
+        session_files.drop(workspace, session, session_files.ASKED)
+        begin_turn(workspace, client, session, str(asked.get("prompt", "")), clock.now())
+        return {}
+    if arguments[:1] == ["end-turn"] and len(arguments) == 4:
+        from holdfast.hooks.activity import end_turn
+
+        _, client, session, means = arguments
+        end_turn(workspace, client, session, means, clock.now())
+        return {}
     if arguments[:1] == ["tell-waiting"] and len(arguments) in (2, 3):
         from holdfast.hooks.question_notices import tell_waiting
 
         tell_waiting(workspace, arguments[1])
-        return {}
-    if arguments[:1] == ["tell-quota"] and len(arguments) == 2:
-        from holdfast.hooks.question_notices import tell_quota
-
-        tell_quota(workspace, arguments[1])
         return {}
     if arguments[:1] in (["compaction"], ["measure"], ["interrupted"]) and len(arguments) == 1:
         from holdfast.hooks import claude_mod
 
         return claude_mod.answer(arguments[0], payload, workspace, clock.now())
     raise HoldfastError(f"There is no hook {' '.join(arguments)!r:.80}.", kind="unknown_hook")
-
-
-def _note(payload: dict[str, Any], workspace: Workspace) -> dict[str, Any]:
-    from holdfast.note.rules.note import stream_of
-    from holdfast.streams import actor, open_writer
-
-    by = str(payload.get("by") or actor())
-    outcome = open_writer(workspace).execute(
-        stream_of(str(payload.get("name") or "default")),
-        {"add": str(payload.get("text") or ""), "by": by},
-        actor=by,
-        now=clock.now(),
-        id=str(payload.get("id") or ""),
-    )
-    return {"id": outcome["id"], "queued": bool(outcome["queued"])}
 
 
 def _payload() -> dict[str, Any]:

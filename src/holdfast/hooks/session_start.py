@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 
+from holdfast.clients.events import LONGEST_CONTEXT
+from holdfast.clients.table import capability, safe_id
+from holdfast.hooks.activity import remind
 from holdfast.kernel import clock, failures
 from holdfast.kernel.errors import HoldfastError, NotFound
+from holdfast.kernel.streams import open_writer
 from holdfast.kernel.text import literal, quoted
 from holdfast.session import client_process, session_files, sessions
 from holdfast.session.rules import session as rules
-from holdfast.streams import open_writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,9 +46,7 @@ def start(event: HookEvent, client: Client, workspace: Workspace, now: int) -> H
         return {}
     if session and event.source in ("compact", "clear"):
         _begin_stretch(workspace, session, now)
-    has_agents = os.path.isdir(os.path.join(workspace.private, "lives"))
-    reminder = _remind_agents(workspace, session, now) if has_agents else ""
-    told = [line for line in (_failed(workspace), reminder) if line]
+    told = [line for line in (_failed(workspace), remind("turn", workspace, session, now)) if line]
     outcome: HookOutcome = {"tell": "\n".join(told)} if told else {}
     after = "\n\n".join([*told, TIP])
     if event.source == "compact" and _has_the_pack(workspace, session, now):
@@ -53,13 +54,13 @@ def start(event: HookEvent, client: Client, workspace: Workspace, now: int) -> H
         return outcome
     status = _start_status(workspace)
     try:
-        room = client.LONGEST_CONTEXT - len(after) - 2
+        room = LONGEST_CONTEXT - len(after) - 2
         pack = _pack(event, client, workspace, now, room=room, status=status)
     finally:
         if status is not None:
             status.end()
         _begin(workspace, session, client, now)
-    if pack or told or client.KEEPS_COMMANDS:
+    if pack or told or not capability(client.NAME, "plain first prompt"):
         outcome["context"] = "\n\n".join(part for part in (pack, after) if part)
     return outcome
 
@@ -71,12 +72,6 @@ def _came_late(workspace: Workspace, event: HookEvent, now: int) -> bool:
         return False
     at = session_files.read(workspace, event.session, session_files.UNNOTICED).get("at")
     return isinstance(at, int) and abs(now - at) < SAME_MOMENT
-
-
-def _remind_agents(workspace: Workspace, session: str, now: int) -> str:
-    from holdfast.fleet.current_life import record_activity
-
-    return record_activity(workspace, session, now)
 
 
 def _start_status(workspace: Workspace) -> Running | None:
@@ -112,7 +107,8 @@ def _begin(workspace: Workspace, session: str, client: Client, now: int) -> None
         return
     try:
         session_files.sweep(workspace, now)
-        client_process.began(workspace, session, client.NAME, alone=client.ALONE)
+        is_alone = not capability(client.NAME, "shared process")
+        client_process.began(workspace, session, client.NAME, alone=is_alone)
         others = client_process.others_at_work(workspace, session, now)
         if others:
             from holdfast.hooks import shared_worktree
@@ -162,12 +158,27 @@ def _pack(
         idle = [one for one in found if one["session"] not in busy]
         # Without a name a session can take nothing over; what is here is told all the same.
         whose = ""
+        if event.session and _was_handed_over(workspace, event, client, now):
+            return beside
         if event.session:
             whose = _predecessor(workspace, event.session, client, idle, known, now)
         if not whose and event.session and (known or idle or at_work):
             return beside  # others took over what was left here, or are at work on it
     text = _fitted(event, client, workspace, whose, room - len(beside) - 2, now, status)
     return "\n\n".join(part for part in (text, beside) if part)
+
+
+def _was_handed_over(workspace: Workspace, event: HookEvent, client: Client, now: int) -> bool:
+    """Whether the first prompt holds the pack: a person handed a session over to this one. A session that an agent
+    starts within it finds that another one took it over."""
+    handed = safe_id(os.environ.get(session_files.HANDED_OVER_VARIABLE, ""))
+    if not handed or event.source in ("clear", "compact"):
+        return False
+    state = sessions.read_or_new(workspace, handed)
+    observed = state.get("observed")
+    if state["last"] is not None and (observed is None or observed.get("session")):
+        return not state["adopted_by"]  # a checkpoint of a terminal stays the person's
+    return bool(_taken_over(workspace, handed, event.session, client, now))
 
 
 def _fitted(
@@ -226,7 +237,7 @@ def _is_at_work(workspace: Workspace, found: FoundSession, now: int) -> bool:
 def _at_work_text(workspace: Workspace, at_work: list[FoundSession], now: int) -> str:
     """One line for each session that runs beside this one."""
     from holdfast.clients.table import title_of
-    from holdfast.session.handover_text import how_long
+    from holdfast.pack.handover_text import how_long
 
     lines = []
     for one in at_work[:MOST_AT_WORK]:

@@ -60,7 +60,7 @@ def before_edit(event: HookEvent, workspace: Workspace, now: int) -> HookOutcome
     own = session_files.read(workspace, event.session, client_process.NAME)
     for named in event.paths:
         path = os.path.normpath(os.path.join(event.folder or workspace.root, named))
-        known = _editors(workspace, path)
+        known = list_editors(workspace, path)
         met = [known[name] for name in known if name in others]
         if met and _denies(workspace):
             _tell_once(workspace, path, own, met)
@@ -142,7 +142,7 @@ def _note_edit(workspace: Workspace, path: str, whose: dict[str, Any], now: int)
     _append(os.path.join(_folder(workspace), id_of(path)), canonical_json.dumps(line) + "\n")
 
 
-def _editors(workspace: Workspace, path: str) -> dict[str, dict[str, Any]]:
+def list_editors(workspace: Workspace, path: str) -> dict[str, dict[str, Any]]:
     """Who edited a file, by session; the last time of each."""
     try:
         lines = read_plain(os.path.join(_folder(workspace), id_of(path))).splitlines()

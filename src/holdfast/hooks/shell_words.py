@@ -20,8 +20,6 @@ class ShellLine:
     """`commands` are the simple commands of a line, each as its words. It `is_plain` when it is one
     command of which a shell makes nothing else, and `is_clear` when we can tell its commands at all."""
 
-    __slots__ = ("commands", "is_clear", "is_plain")
-
     def __init__(self, text: str) -> None:
         self.commands: list[list[str]] = []
         self.is_plain = True

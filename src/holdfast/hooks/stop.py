@@ -7,6 +7,7 @@ blocked.
 
 from __future__ import annotations
 
+from holdfast.hooks.activity import find_hold, is_any
 from holdfast.session import session_files
 
 TYPE_CHECKING = False
@@ -44,25 +45,10 @@ def ruling_of(workspace: Workspace, session: str) -> tuple[StopRuling, Mapping[s
         _number(counted.get("count")) if same_task else 0,
         in_a_row=_number(counted.get("in_a_row")),
     )
-    if ruling["blocks"] and _waits_for_a_person(workspace, session):
+    # A gate that holds up this worktree, or an alert: to drive the agent on would be in vain.
+    if ruling["blocks"] and (find_hold(workspace, session) or is_any("waits", workspace)):
         ruling = {"why": "gate", "blocks": False}
     return ruling, loop
-
-
-def _waits_for_a_person(workspace: Workspace, session: str) -> bool:
-    """A gate that holds up this worktree, or an alert: to drive the agent on would be in vain."""
-    from holdfast.budgets import alerts
-
-    if alerts.read(workspace, session):
-        return True
-    if not workspace.exists() or not workspace.journal.heads("gate:"):
-        return False
-    from holdfast.gates.lookup import open_gates
-
-    return any(
-        not gate["batch"] and gate["asked"] and gate["asked"]["worktree"] == workspace.root
-        for gate in open_gates(workspace)
-    )
 
 
 def count(workspace: Workspace, session: str, task: object, prompt: str) -> None:
@@ -92,15 +78,15 @@ def _number(value: object) -> int:
     return value if isinstance(value, int) else 0
 
 
-def held(
+def add_stop(
     outcome: HookOutcome, event: HookEvent, workspace: Workspace, stopped: Latch, now: int
 ) -> HookOutcome:
     """What a hook would have said, and on top of it that the agent has to stop: at once, or after the
     one turn that a budget leaves it to checkpoint in."""
     if event.means in ("nothing", "unknown"):
         return outcome
-    from holdfast.budgets import last_turn
-    from holdfast.estop.stop import words
+    from holdfast.kernel import last_turn
+    from holdfast.kernel.stops import words
 
     text = words(stopped)
     last = f"{text}\n{last_turn.WORDS}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from holdfast.journal.interface import loaded_of, record_of
 from holdfast.kernel import canonical_json
 from holdfast.kernel.digest import digest
 from holdfast.kernel.errors import HoldfastError, journal_damaged
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Any, TypedDict
 
-    from holdfast.journal.interface import Anchored, Draft, Event, Journal, Sealed
+    from holdfast.journal.interface import Anchored, Draft, Event, Head, Journal, Loaded, Sealed
     from holdfast.journal.mark import Marked
 
     class ChainReport(TypedDict):
@@ -96,6 +97,59 @@ def broken_at(stream: str, version: int, broken: str) -> HoldfastError:
     return journal_damaged(f"{stream} is damaged at version {version}: {broken}.")
 
 
+def refuse_strays(rows: Iterable[Sequence[Any]]) -> None:
+    """Refuse records that are not the links of their chains that they say: the columns of a record, body, hash,
+    salt, hash of the body, and the hash of the record before it."""
+    for row in rows:
+        stream, version, previous = row[2], row[3], row[12]
+        if previous is None:
+            raise broken_at(stream, version, f"version {version - 1} is missing")
+        broken = find_break(previous, stream, version, (*row[:2], *row[3:12]))
+        if broken:
+            raise broken_at(stream, version, broken)
+
+
+def loaded_from(
+    head: Head,
+    ends: tuple[bytes, bytes],
+    snapshot: tuple[int, str | None, bytes | None, bytes | None],
+    rows: Sequence[Sequence[Any]],
+    *,
+    is_rebuilt: bool = False,
+) -> Loaded | None:
+    """Return what a state is made of, checked against the chain; refuse what the chain does not cover.
+
+    `ends` are the hashes at the stream's anchor and at its head. The snapshot is its version, its text, its digest,
+    and the hash of the record of that version; `rows` are the records after it, as `find_break` takes them. Return
+    None for a snapshot that is not the one that was stored: the store then gives all rows, and no snapshot."""
+    stream, anchor, closed_at = head["stream"], head["anchor_version"], head["closed_at"]
+    start, state, seal, known = snapshot
+    if start:
+        if start <= anchor:
+            known = ends[0] if start == anchor else b""
+        if state is None or seal is None or known is None:
+            return None
+        if not fits_seal(seal, stream, start, known, state):
+            return None
+    if anchor and state is None and closed_at is None:
+        raise journal_damaged(
+            f"{stream} is damaged: its snapshot was changed, and `gc` removed the records before it."
+        )
+    first, previous = (anchor, ends[0]) if start <= anchor else (start, known or b"")
+    version, end = refuse_breaks(stream, first, previous, rows)
+    if (version, end) != (head["version"], ends[1]):
+        raise broken_at(
+            stream, version, f"its chain ends there, and not at version {head['version']}"
+        )
+    return loaded_of(
+        head,
+        canonical_json.loads(state) if state is not None else None,
+        start,
+        [record_of((*row[:2], stream, *row[2:9])) for row in rows],
+        is_rebuilt=is_rebuilt,
+    )
+
+
 def verify(journal: Journal) -> Iterator[ChainReport]:
     """One finding a stream; `broken` says what is wrong with the first record that is."""
     # Before the ends: what is acknowledged while we look is in neither.
@@ -147,8 +201,16 @@ def row_of(item: Sealed) -> Sequence[Any]:
     """Return a sealed record as `find_break` takes it."""
     record = item["record"]
     return (
-        *(record["seq"], record["id"], record["version"], record["at"], record["actor"]),
-        *(record["fence"], record["kind"], item["body_text"], item["hash"], item["salt"]),
+        record["seq"],
+        record["id"],
+        record["version"],
+        record["at"],
+        record["actor"],
+        record["fence"],
+        record["kind"],
+        item["body_text"],
+        item["hash"],
+        item["salt"],
         item["body_hash"],
     )
 

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from holdfast.kernel import canonical_json
-from holdfast.kernel.errors import Conflict, FenceLost, NotFound, StreamClosed, VersionConflict
+from holdfast.kernel.errors import (
+    Conflict,
+    FenceLost,
+    NotFound,
+    ServerChanged,
+    StreamClosed,
+    VersionConflict,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -152,9 +159,8 @@ if TYPE_CHECKING:
             """For a writer that lost `lost` times: from a limit on, no other writer appends between its
             load and its commit. Where the workspace's lock covers all writers, that holds anyway."""
 
-        def load(self, stream: str, *, known: int = 0) -> Loaded:
-            """What a state is made of. A caller who has the state of version `known` gets the head
-            alone where the stream is still there."""
+        def load(self, stream: str) -> Loaded:
+            """Return what a state is made of."""
 
         def load_all(self, prefix: str) -> list[Loaded]:
             """Every stream whose name begins like this and goes on without a `/`, by name."""
@@ -234,6 +240,9 @@ if TYPE_CHECKING:
         def compact(self, *, always: bool = False) -> int:
             """Give unused space back; the bytes freed."""
 
+        def share(self) -> None:
+            """Use one connection for all threads of a process. The caller lets in one at a time."""
+
         def close(self) -> None: ...
 
 
@@ -262,13 +271,10 @@ def snapshot_is_due(append: Append, delta_bytes: int, snapshot_bytes: int) -> bo
 RECORD_FIELDS = ("seq", "id", "stream", "version", "at", "actor", "fence", "kind")
 HEAD_FIELDS = ("stream", "version", "fence", "seen_at", "closed_at", "anchor_version")
 ANCHOR_FIELDS = ("stream", "anchor_version", "anchor_hash", "version", "hash")
-VIEW_FIELDS = (
-    *("worktree", "path", "stream", "found", "found_version"),
-    *("placed", "placed_version", "digest", "removed"),
+VIEW_FIELDS = tuple(
+    str.split("worktree path stream found found_version placed placed_version digest removed")
 )
-EFFECT_FIELDS = (
-    *("id", "stream", "kind", "key", "body", "queued_at", "due_at", "attempts", "error"),
-)
+EFFECT_FIELDS = tuple(str.split("id stream kind key body queued_at due_at attempts error"))
 _TYPES: dict[str, Any] = {
     "t": str,
     "n": int,
@@ -403,8 +409,6 @@ def receipt_of(
 class Unguarded:
     """Nothing to hold: `alone` of a store whose writers share one machine."""
 
-    __slots__ = ()
-
     def __enter__(self) -> None:
         pass
 
@@ -420,8 +424,6 @@ class Append:
     stream's state afterwards. It is kept as the stream's snapshot when enough was added, or when
     `keeps_state` says so.
     """
-
-    __slots__ = ("after", "drafts", "expected", "fence", "grant", "keeps_state", "state", "stream")
 
     def __init__(
         self,
@@ -445,27 +447,20 @@ class Append:
         self.state = state
 
 
-def newest_fence(records: Sequence[Record]) -> int | None:
-    """The fence that holds a stream, as its records say; None when these say nothing of it."""
-    fences = (record["fence"] for record in reversed(records))
-    return next((fence for fence in fences if fence is not None), None)
-
-
 def refuse_unless_current(
-    append: Append, held: int | None, closed_at: str | None, *, lost_up_to: int = 0
+    append: Append, held: int | None, closed_at: str | None, *, floor: int = 0
 ) -> None:
     """Whether this writer may write at all: the stream lives, and so does the writer. `held` is the
     fence that holds the stream; None when there is no such stream.
 
-    Fences up to `lost_up_to` may have been given by a server that failed, without the copy that took
-    its place knowing. Fences only grow, so that the larger one of those is the later life.
+    Lives with fences up to `floor` began before another server took over, which may lack the takeover of one.
     """
     fence = append.fence
     if held is None:
         if fence is not None:
             raise FenceLost(
                 f"{append.stream} has no life with fence {fence}.",
-                hint="Start anew: a fence is given by the start of a life.",
+                hint="Start again: a fence is given by the start of a life.",
             )
         return
     if closed_at is not None:
@@ -473,7 +468,12 @@ def refuse_unless_current(
             f"{append.stream} was ended at {closed_at}; a late write does not reopen it.",
             hint="What was tried is kept; `holdfast doctor` lists it.",
         )
-    if fence is not None and fence != held and not held < fence <= lost_up_to:
+    if fence is not None and fence == held and fence <= floor:
+        raise ServerChanged(
+            f"A copy of the server took over after {append.stream} began, and may lack that it was taken over.",
+            hint="Start it again; or, if nothing is missing, a person runs `holdfast doctor --fix`.",
+        )
+    if fence is not None and fence != held:
         raise FenceLost(
             f"{append.stream} was taken over: fence {held} holds it now, this writer has {fence}.",
             hint="This life can write no more. What it tried is kept; `holdfast doctor` lists it.",

@@ -41,8 +41,6 @@ _FLAGS = os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 class Mark:
     """The file beside one journal. A mark that cannot be written or read is as good as none."""
 
-    __slots__ = ("_descriptor", "path")
-
     def __init__(self, journal_path: str) -> None:
         # A journal in memory has nothing beside it.
         self.path = "" if journal_path == ":memory:" else f"{journal_path}-mark"
@@ -58,8 +56,13 @@ class Mark:
             for record in records:
                 line = canonical_json.dumps(
                     [
-                        *(record["seq"], record["stream"], record["version"], record["id"]),
-                        *(record["kind"], record["at"], record["hash"]),
+                        record["seq"],
+                        record["stream"],
+                        record["version"],
+                        record["id"],
+                        record["kind"],
+                        record["at"],
+                        record["hash"],
                     ]
                 ).encode()
                 if len(line) < SLOT:

@@ -5,16 +5,13 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import apsw
 
 from holdfast.journal.chain import seal_snapshot
 from holdfast.journal.sqlite_rows import BUSY_SECONDS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
 
 FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
 # What a reader without the right to write sees of the snapshots of a file of format 1 or 2.

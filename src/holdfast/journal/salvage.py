@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable, Iterator
+from typing import Any, TypedDict
 
 import apsw
 
@@ -20,31 +22,28 @@ from holdfast.kernel import canonical_json
 from holdfast.kernel.digest import digest, new_id
 from holdfast.kernel.errors import HoldfastError
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any, TypedDict
+Row = tuple[Any, ...]
 
-    Row = tuple[Any, ...]
 
-    class LostRecords(TypedDict):
-        """What a stream has lost. `bodies` are records whose text is unreadable. `has_new_chain` says that its
-        records did not fit their chain."""
+class LostRecords(TypedDict):
+    """What a stream has lost. `bodies` are records whose text is unreadable. `has_new_chain` says that its
+    records did not fit their chain."""
 
-        stream: str
-        records: int
-        bodies: int
-        has_new_chain: bool
+    stream: str
+    records: int
+    bodies: int
+    has_new_chain: bool
 
-    class Salvaged(TypedDict):
-        """What was saved, and what was not. `rows` are those beside the records that could not be read; `aside`
-        is the damaged file."""
 
-        records: int
-        streams: int
-        lost: list[LostRecords]
-        rows: int
-        aside: str
+class Salvaged(TypedDict):
+    """What was saved, and what was not. `rows` are those beside the records that could not be read; `aside`
+    is the damaged file."""
+
+    records: int
+    streams: int
+    lost: list[LostRecords]
+    rows: int
+    aside: str
 
 
 STREAM = "number, name, version, hash, fence, seen_at, closed_at, anchor_version, anchor_hash"

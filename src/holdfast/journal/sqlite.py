@@ -13,7 +13,7 @@ from _thread import get_ident
 
 import apsw
 
-from holdfast.journal.chain import broken_at, fits_seal, refuse_breaks
+from holdfast.journal.chain import loaded_from, refuse_strays
 from holdfast.journal.interface import (
     EFFECT_FIELDS,
     REFUSAL_FIELDS,
@@ -47,7 +47,6 @@ from holdfast.journal.sqlite_rows import (
     held_fence,
     patience,
     prefix_range,
-    refuse_strays,
     store_effects,
     store_snapshot,
     store_views,
@@ -108,7 +107,6 @@ _FENCE = (
     " ORDER BY version DESC LIMIT 1)"
 )
 _BELOW = " WHERE s.name >= ? AND s.name < ? AND instr(substr(s.name, ?), '/') = 0"
-_NEWEST = "SELECT version, seen_at FROM recent WHERE stream = ? ORDER BY seq DESC LIMIT 1"
 
 
 def is_journal(connection: apsw.Connection) -> bool:
@@ -131,40 +129,24 @@ def _loaded(
     recent: Sequence[Any],
 ) -> Loaded:
     """Make a stream of its row (name, then the columns of `_LOADED`), its moved records after the snapshot, and
-    its newest ones. Refuse what is not covered by the chain. A snapshot that is not is left out where all
-    records are there."""
+    its newest ones. A snapshot that was changed is left out where all records are there."""
     stream, number, version, _, seen_at, closed_at, anchor, start, state, *_ = found
     seal, known, anchor_hash, end = found[-4:]
     newest = [row[:-1] for row in recent]
-    is_rebuilt = False
-    if start:
-        if start <= anchor:
-            known = anchor_hash if start == anchor else b""
-        else:
-            known = known or next((row[8] for row in newest if row[2] == start), None)
-        if known is None or not fits_seal(seal, stream, start, known, state):
-            is_rebuilt, start, state = True, 0, None
-            rows = connection.execute(_FILED, (number, 0)).fetchall()
-    if anchor and state is None and closed_at is None:
-        raise journal_damaged(
-            f"{stream} is damaged: its snapshot was changed, and `gc` removed the records before it."
-        )
-    rows = [*rows, *(row for row in newest if row[2] > start)]
-    is_after_anchor = start <= anchor
-    ends = refuse_breaks(
-        stream, *((anchor, anchor_hash) if is_after_anchor else (start, known)), rows
-    )
     if newest:
-        version, seen_at = newest[-1][2], max(seen_at, recent[-1][-1])
-    elif ends != (version, end):
-        raise broken_at(stream, ends[0], f"its chain ends there, and not at version {version}")
-    return loaded_of(
-        head_of((stream, version, fence, seen_at, closed_at, anchor)),
-        canonical_json.loads(state) if state is not None else None,
-        start,
-        [record_of((*row[:2], stream, *row[2:9])) for row in rows],
-        is_rebuilt=is_rebuilt,
-    )
+        version, end, seen_at = newest[-1][2], newest[-1][8], max(seen_at, recent[-1][-1])
+    if start > anchor and known is None:
+        known = next((row[8] for row in newest if row[2] == start), None)
+    head = head_of((stream, version, fence, seen_at, closed_at, anchor))
+    ends = anchor_hash, end
+    after = [*rows, *(row for row in newest if row[2] > start)]
+    loaded = loaded_from(head, ends, (start, state, seal, known), after)
+    if loaded is None:
+        filed = connection.execute(_FILED, (number, 0)).fetchall()
+        nothing = 0, None, None, None
+        loaded = loaded_from(head, ends, nothing, [*filed, *newest], is_rebuilt=True)
+        assert loaded is not None
+    return loaded
 
 
 def _identify(path: str) -> tuple[int, int] | None:
@@ -201,6 +183,7 @@ class SqliteJournal:
         # Whether the file may be made. One that was there a moment ago is not begun anew.
         self._is_new = is_new
         self.mark = Mark(path)
+        self._thread: Callable[[], int] = get_ident
         self._connections: dict[tuple[int, int], apsw.Connection] = {}
         self._tails: dict[apsw.Connection, Tail] = {}
         self._files: dict[apsw.Connection, tuple[int, int] | None] = {}
@@ -216,7 +199,7 @@ class SqliteJournal:
 
     def connection(self) -> apsw.Connection:
         # A forked child must not touch its parent's connection, so the key holds the process too.
-        key = (os.getpid(), get_ident())
+        key = (os.getpid(), self._thread())
         connection = self._connections.get(key)
         if connection is not None and self._files[connection] != _identify(self.path):
             # Another process has put a salvaged or a restored journal into its place.
@@ -287,6 +270,9 @@ class SqliteJournal:
                 (FENCES_AHEAD,),
             )
 
+    def share(self) -> None:
+        self._thread = int
+
     def close(self) -> None:
         process = os.getpid()
         for (owner, _), connection in list(self._connections.items()):
@@ -326,7 +312,7 @@ class SqliteJournal:
     ) -> list[Receipt]:
         refused: Append | None = None
         # Which file it is, is looked at afterwards, before the answer.
-        connection = self._connections.get((os.getpid(), get_ident())) or self.connection()
+        connection = self._connections.get((os.getpid(), self._thread())) or self.connection()
         # Without it if this commit fails: what it changed of the tail did not happen.
         tail = self._tails.pop(connection, None)
         try:
@@ -470,13 +456,13 @@ class SqliteJournal:
             for table in tables:
                 sql = f"{LINKED.format(table=table)} WHERE {where} ORDER BY {order} LIMIT ?"
                 rows += at.execute(sql, (*values, most - len(rows) if most > 0 else most))
-            refuse_strays(at, rows)
+            refuse_strays(rows)
             return [record_of(row[:10]) for row in rows]
 
     def alone(self, lost: int) -> Unguarded:
         return Unguarded()
 
-    def load(self, stream: str, *, known: int = 0) -> Loaded:
+    def load(self, stream: str) -> Loaded:
         with translate_errors("reading the journal", self.path), Reading(self.connection()) as at:
             found: Any = at.execute(
                 f"SELECT {_LOADED}{_KNOWN} WHERE s.name = ?", (stream,)
@@ -484,15 +470,7 @@ class SqliteJournal:
             if found is None:
                 self._refuse_known(stream)
                 return loaded_of(None)
-            number, version, fence, seen_at, closed_at, anchor, start, *_ = found
-            if known:
-                newest: Any = at.execute(_NEWEST, (number,)).fetchone() or (version, seen_at)
-                if newest[0] == known:
-                    if fence:
-                        fence = held_fence(at, number, stream, fence)
-                    seen_at = max(seen_at, newest[1])
-                    head = head_of((stream, known, fence, seen_at, closed_at, anchor))
-                    return loaded_of(head, None, known)
+            number, fence, start = found[0], found[2], found[6]
             rows = at.execute(_FILED, (number, start)).fetchall()
             recent = at.execute(
                 f"SELECT {_AFTER}, seen_at FROM recent WHERE stream = ? ORDER BY seq", (number,)

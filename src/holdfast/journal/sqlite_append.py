@@ -1,4 +1,10 @@
-"""Appending to a journal in SQLite."""
+"""Appending to a journal in SQLite.
+
+The table `recent` stays, with its move to the indexed table: a commit writes one page of it, and without it one page
+each of four b-trees. In turns with LangGraph's SqliteSaver.put, a record of 2 KB took 0.69 to 1.11 of it with the
+table, and without it 1.02 to 1.25 where a sync took 2 to 8 ms, 1.31 to 1.74 where it took less than 1 ms. The bar
+is 1.1.
+"""
 
 from __future__ import annotations
 
@@ -53,11 +59,6 @@ _INSERT = (
 class TailOfStream:
     """Where one stream ends. `held` is the fence that its records tell, once it was asked for."""
 
-    __slots__ = (
-        *("closed_at", "deltas", "fence", "hash", "held", "number", "seen_at", "snapshot_bytes"),
-        "version",
-    )
-
     def __init__(self, row: Sequence[Any]) -> None:
         self.number, self.version, self.hash, self.fence = row[:4]
         self.seen_at, self.closed_at, self.deltas, self.snapshot_bytes = row[4:]
@@ -71,8 +72,6 @@ class Tail:
     While the number stays, the connection need not look again: that saves four of six statements of a
     commit. The newest records, of which no index knows, are read once.
     """
-
-    __slots__ = ("_connection", "_first", "_ids", "_newest", "_seq", "_streams", "data_version")
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
@@ -165,9 +164,21 @@ class Tail:
             connection.execute(
                 _INSERT,
                 (
-                    *(self._seq, id, stream.number, stream.version, stream.hash, stream.seen_at),
-                    *(stream.deltas, stream.snapshot_bytes, at, draft["actor"], fence),
-                    *(draft["kind"], salt, text, body_hash),
+                    self._seq,
+                    id,
+                    stream.number,
+                    stream.version,
+                    stream.hash,
+                    stream.seen_at,
+                    stream.deltas,
+                    stream.snapshot_bytes,
+                    at,
+                    draft["actor"],
+                    fence,
+                    draft["kind"],
+                    salt,
+                    text,
+                    body_hash,
                 ),
             )
             if not connection.changes():

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from holdfast.journal.chain import ORIGIN
+from holdfast.journal.sqlite import SqliteJournal
 from holdfast.journal.sqlite_rows import store_effects, store_views
 from holdfast.kernel import canonical_json
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
     from holdfast.journal.interface import Anchored, Effect, Head, Refusal, Sealed, ViewRow
-    from holdfast.journal.sqlite import SqliteJournal
 
 
 class SqliteMover:
@@ -48,9 +46,18 @@ class SqliteMover:
                 connection.execute(
                     "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     (
-                        *(record["seq"], record["id"], number, version, record["at"]),
-                        *(record["actor"], record["fence"], record["kind"], item["salt"]),
-                        *(item["body_text"], item["body_hash"], record_hash),
+                        record["seq"],
+                        record["id"],
+                        number,
+                        version,
+                        record["at"],
+                        record["actor"],
+                        record["fence"],
+                        record["kind"],
+                        item["salt"],
+                        item["body_text"],
+                        item["body_hash"],
+                        record_hash,
                     ),
                 )
             if version <= ends["anchor_version"]:
@@ -63,8 +70,14 @@ class SqliteMover:
                 "UPDATE streams SET version = ?, hash = ?, fence = ?, seen_at = ?, closed_at = ?,"
                 " anchor_version = ?, anchor_hash = ? WHERE number = ?",
                 (
-                    *(version, record_hash, head["fence"], head["seen_at"], head["closed_at"]),
-                    *(ends["anchor_version"], ends["anchor_hash"], number),
+                    version,
+                    record_hash,
+                    head["fence"],
+                    head["seen_at"],
+                    head["closed_at"],
+                    ends["anchor_version"],
+                    ends["anchor_hash"],
+                    number,
                 ),
             )
 

@@ -7,7 +7,7 @@ import time
 
 import apsw
 
-from holdfast.journal.chain import broken_at, find_break, fits_seal, seal_snapshot
+from holdfast.journal.chain import fits_seal, seal_snapshot
 from holdfast.journal.interface import EFFECT_FIELDS, VIEW_FIELDS
 from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import (
@@ -47,8 +47,17 @@ RECORD = (
     " FROM {table} r JOIN streams s ON s.number = r.stream"
 )
 SEALED = RECORD.replace(" FROM", ", r.salt, r.body_hash FROM", 1)
-# A record with what is needed to find it in its chain.
-LINKED = SEALED.replace(" FROM", ", s.number, s.anchor_version, s.anchor_hash FROM", 1)
+# A record with what is needed to find it in its chain: the hash of the one before it.
+LINKED = SEALED.replace(
+    " FROM",
+    ", CASE WHEN r.version = s.anchor_version + 1 THEN s.anchor_hash ELSE coalesce("
+    + ", ".join(
+        f"(SELECT p.hash FROM {table} p WHERE p.stream = r.stream AND p.version = r.version - 1)"
+        for table in TABLES
+    )
+    + ") END FROM",
+    1,
+)
 # The last of a stream's newest records says where the stream stands.
 NEWEST = (
     " FROM streams s LEFT JOIN"
@@ -144,23 +153,6 @@ def hash_at(connection: apsw.Connection, number: int, version: int) -> bytes | N
         if row is not None:
             return bytes(row[0])
     return None
-
-
-def refuse_strays(connection: apsw.Connection, rows: Sequence[Any]) -> None:
-    """Refuse rows of `LINKED` that are not the links of their chains that they say."""
-    hashes = {(row[12], row[3]): row[9] for row in rows}
-    for row in rows:
-        stream, version, number, anchor = row[2], row[3], row[12], row[13]
-        if version - 1 == anchor:
-            previous = row[14]
-        else:
-            before = (number, version - 1)
-            previous = hashes.get(before) or hash_at(connection, *before)
-        if previous is None:
-            raise broken_at(stream, version, f"version {version - 1} is missing")
-        broken = find_break(previous, stream, version, (*row[:2], *row[3:12]))
-        if broken:
-            raise broken_at(stream, version, broken)
 
 
 def store_snapshot(
@@ -272,8 +264,6 @@ class Transaction:
     It finds every record in the table `records`, unless it `appends`: then it knows of both tables.
     """
 
-    __slots__ = ("_appends", "_connection", "_durable", "_path")
-
     def __init__(
         self, connection: apsw.Connection, path: str, *, durable: bool, appends: bool
     ) -> None:
@@ -317,8 +307,6 @@ class Transaction:
 class Reading:
     """One instant for several statements; inside a transaction, they have that already."""
 
-    __slots__ = ("_connection", "_is_outermost")
-
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
         self._is_outermost = False
@@ -336,8 +324,6 @@ class Reading:
 
 class translate_errors:
     """SQLite's errors, in our words."""
-
-    __slots__ = ("_doing", "_path")
 
     def __init__(self, doing: str, path: str) -> None:
         self._doing = doing

@@ -7,17 +7,16 @@ source was compared with what the target gives back.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Protocol
+
 from holdfast.journal import chain
 from holdfast.journal.sqlite import SqliteJournal
 from holdfast.journal.sqlite_mover import SqliteMover
 from holdfast.kernel.errors import Conflict, HoldfastError
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-    from typing import Protocol
-
     from holdfast.journal.interface import Anchored, Effect, Head, Journal, Refusal, Sealed, ViewRow
 
     Progress = Callable[[int], None]
@@ -141,7 +140,7 @@ def _missing(source: Journal, target: Journal, ends: Anchored, is_there: bool) -
             raise _not_a_copy(target, stream, f"was changed at version {version}")
         other = next(theirs, None)
     if other is not None and other["record"]["version"] > ends["version"]:
-        raise _not_a_copy(target, stream, "goes on there")
+        raise _not_a_copy(target, stream, "continues there")
     if erased:
         target.erase(erased)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
@@ -31,12 +33,9 @@ from holdfast.journal.sqlite_rows import (
 from holdfast.kernel import canonical_json
 from holdfast.kernel.crash import reached
 from holdfast.kernel.errors import HoldfastError, NotFound, from_os_error
+from holdfast.kernel.text import split_words
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
     from holdfast.journal.interface import Collected
 
 # The tables beside the records: the columns of a row, and what reads it.
@@ -50,9 +49,7 @@ SIDE_ROWS: dict[str, tuple[str, Callable[[Any], Any]]] = {
 COPY_PREFIXES = ("before-restore-", "damaged-")
 # The new journal of a restore while it is written.
 PREPARED = "restore.unfinished"
-RESTORED_TABLES = (
-    *("meta", "streams", "records", "recent", "snapshots", "views", "outbox", "refused"),
-)
+RESTORED_TABLES = split_words("meta streams records recent snapshots views outbox refused")
 # Below this share of unused pages, rewriting the file is not worth its time.
 COMPACT_ABOVE = 0.1
 # Versions with the fix of the WAL-reset race, by branch; everything from 3.51.3 on has it.

@@ -131,7 +131,7 @@ def line(value: Any) -> str:
         raise ValueError("nested too deeply for JSON") from None
 
 
-def indented(value: Any) -> str:
+def dump_indented(value: Any) -> str:
     """JSON for people: two blanks a level, keys as they come; `json.dumps(indent=2)` without `json`."""
     from holdfast.kernel.text import harmless_json
 

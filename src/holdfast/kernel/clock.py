@@ -52,6 +52,22 @@ def parse(text: str) -> int:
     return instant
 
 
+def instant_of(text: object) -> int | None:
+    """Return the instant of a time as other programs write it: without a zone it is UTC, an offset is counted in.
+    None for what is no time."""
+    if not isinstance(text, str):
+        return None
+    at, shift = text.strip().replace(" ", "T", 1).replace("z", "Z"), 0
+    sign, zone = at[-6:-5], at[-5:]
+    if sign in ("+", "-") and zone[2:3] == ":" and (zone[:2] + zone[3:]).isdigit():
+        shift = (int(zone[:2]) * HOUR + int(zone[3:]) * MINUTE) * (1 if sign == "+" else -1)
+        at = at[:-6]
+    try:
+        return parse(at if at.endswith("Z") else f"{at}Z") - shift
+    except ValueError:
+        return None
+
+
 def _parse(text: str) -> int:
     """Written out by hand because `datetime` and `strptime` each cost a hook more than its
     whole database transaction."""
@@ -94,8 +110,6 @@ _SINCE_BOOT = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 class Anchor:
     """What the server's clock said, and the time since boot when it did; both in milliseconds."""
-
-    __slots__ = ("elapsed", "server")
 
     def __init__(self, server: int, elapsed: int) -> None:
         self.server = server

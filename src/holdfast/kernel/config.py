@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 
+from holdfast import registry
 from holdfast.kernel import canonical_json
-from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.errors import HoldfastError, NotAllowed
 from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.workspace import CONFIG_FILE
+from holdfast.registry import Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,207 +23,69 @@ if TYPE_CHECKING:
     from holdfast.journal.interface import Journal
     from holdfast.kernel.workspace import Workspace
 
-# name: (default, what it means). The default's type is the setting's type.
-SETTINGS: dict[str, tuple[Any, str]] = {
-    "journal.url": (
+# The settings of the journal and of redaction. Those of a feature are in its `feature.py`.
+CORE = {
+    "journal.url": Setting(
         "",
         "A PostgreSQL database for the journal, `postgresql://USER@HOST:PORT/DATABASE`; empty is a "
         "file of this machine. In a file without a password.",
     ),
-    "journal.workspace": (
-        "",
-        "What this workspace is called in that database, the same on every machine; empty goes by "
-        "the address of the git remote `origin`.",
-    ),
-    "journal.forwarder": (
-        True,
-        "With a server: hooks start the forwarder by themselves. False when a service of yours runs "
-        "`holdfast journal forward --stay`, or `holdfast serve` does its work.",
-    ),
-    "retention.days": (90, "Records older than this are removed by `holdfast gc`."),
-    "retention.keep": (
-        200,
-        "So many of the newest records of each stream stay, whatever their age.",
-    ),
-    "redact.rules": (
+    "redact.rules": Setting(
         {},
         "Your own redaction rules: a table of names and regular expressions. "
         "A group named `keep` stays in front of the mark.",
+        guard="run these patterns over everything that is written, and hold writers up",
     ),
-    "session.stale_hours": (24, "A session older than this resumes with the verdict STALE."),
-    "session.commit_message": (
-        "wip({issue}): checkpoint — task {number} of {total}: {task}",
-        "The message of a checkpoint's commit.",
-    ),
-    "session.observe": (
-        True,
-        "Read the clients' transcripts, so that a session's work is known without anybody stating it.",
-    ),
-    "session.ask_at_percent": (
-        60,
-        "Ask the agent once for what cannot be observed (decisions, dead ends, the next step) when "
-        "its context is so full; 0 is never.",
-    ),
-    "session.same_file": (
-        "tell",
-        "What happens when two sessions in one worktree edit the same file: `tell` tells both once, "
-        "`deny` denies the edit to the second.",
-    ),
-    "session.pack_characters": (9000, "How long the text for a resumed session may be."),
-    "claude.compaction": (
-        "assist",
-        "What the plugin does when Claude Code compacts: `assist` gives the pack to the client's own "
-        "summary, `instant` replaces the conversation by the pack and its last messages without a "
-        "request to the model, `off` does nothing.",
-    ),
-    "claude.compaction_tokens": (
-        8000,
-        "About how many tokens of the last messages an `instant` compaction keeps word for word.",
-    ),
-    "fleet.inclusive": (
-        False,
-        "Exactly 30 and 60 minutes of silence count already, as `stale_agent_protocol.md` reads them.",
-    ),
-    "fleet.epic": ("", "The folder of the fleet's files; empty is the worktree's top."),
-    "loop.lock_seconds": (30, "How long a command waits for a track's `.metadata.lock`."),
-    "loop.stale_lock_seconds": (
-        300,
-        "A track's lock that another tool left behind is broken when it is older than this.",
-    ),
-    "probe.seconds": (60, "How long one probe of a claim may run."),
-    "probe.tests": ("", "The command behind the probe `tests`."),
-    "snapshot.keep": (20, "So many snapshots of each worktree stay at `holdfast gc`."),
-    "snapshot.remote": (
-        "",
-        "A git remote that snapshots are pushed to as they are taken. Only from the environment: a file that came "
-        "with a repository must not say where work goes that is not committed.",
-    ),
-    "snapshot.largest_mb": (50, "A snapshot leaves larger files out, and names them."),
-    "tracker.kind": (
-        "auto",
-        "`auto`, `linear`, `github` or `none`; auto goes by the issue's form.",
-    ),
-    "tracker.linear_url": ("", "Another address for Linear."),
-    "tracker.github_url": ("", "Another address for GitHub."),
-    "tracker.github_repository": ("", "`owner/name`, for issues such as `#12`."),
-    "tracker.key_variable": ("", "A variable of your own that holds the key."),
-    "tracker.key_command": (
-        "",
-        "A command that prints the key. Only from the environment: a file that came with a "
-        "repository must not say what is run.",
-    ),
-    "rfc.pressure": (
-        50,
-        "Percent of the context in use above which a rejected review restarts it.",
-    ),
-    "rfc.references": (
-        {},
-        "What a bootstrap reads on entering a phase: a table of phases and lists of paths.",
-    ),
-    "gate.signers": (
-        "",
-        "An allowed-signers file, as git uses it: what people decide counts only with their SSH signature.",
-    ),
-    "gate.key": (
-        "",
-        "The SSH key that a person signs with; by default ~/.ssh/id_ed25519.",
-    ),
-    "notify.urls": (
-        "",
-        "Where people are told that a gate waits: apprise addresses, separated by blanks.",
-    ),
-    "notify.page": (
-        "",
-        "The address of your page, such as `https://holdfast.example`: notifications lead there. Only from "
-        "the environment: the address of a page on this machine is for its person alone.",
-    ),
-    "notify.remind_minutes": (
-        60,
-        "A gate that still waits is announced again after so long; 0 is never.",
-    ),
-    "guard.last_turn": (
-        True,
-        "At a budget's stop each session gets one last turn, of at most five minutes, to checkpoint.",
-    ),
-    "guard.every_warning": (
-        False,
-        "A budget's warning is printed at every check, not once when its level is entered.",
-    ),
-    "plan.agent": (
-        "",
-        "The command that gets a task without `<run>` on its standard input, such as `claude -p`.",
-    ),
-    "plan.fix": (
-        "",
-        "The command that gets what a person found at a checkpoint, and mends it; then they are asked "
-        "again.",
-    ),
-    "plan.goals": (
-        "",
-        "A command that looks whether a phase's goals are met; each line it prints is one that is not.",
-    ),
-    "plan.jobs": (4, "How many tasks of a run are at work at the same time."),
-    "plan.tries": (3, "How often a task may fail before its run stops."),
-    "plan.seconds": (0, "How long a task may run; 0 is without a limit."),
-    "plan.on": (
-        "",
-        "Where a run's tasks are carried out: `local`, or a Dask scheduler such as "
-        "`tls://scheduler.example:8786`; empty is `local`.",
-    ),
-    "plan.remote": (
-        "origin",
-        "The git remote by which work goes to workers that do not see this disk, and comes back.",
-    ),
-    "quarantine.days": (30, "Files in quarantine older than this are removed by `holdfast gc`."),
 }
-# Settings that a file of a repository may name, and that count only once a person has trusted them:
-# what each may do. See `holdfast trust`.
-GUARDED: dict[str, str] = {
-    "journal.workspace": "read, write and stop the workspace of this name in your team's database",
-    "redact.rules": "run these patterns over everything that is written, and hold writers up",
-    "probe.tests": "run this command at a checkpoint with the probe `tests`",
-    "tracker.linear_url": "send your Linear key and the status comments to this address",
-    "tracker.github_url": "send your GitHub token and the status comments to this address",
-    "tracker.github_repository": "write the status comments into this repository, as you",
-    "tracker.key_variable": "send this variable of your environment to the tracker, as its key",
-    "gate.key": "sign what you decide with this key",
-    "notify.urls": "send the titles of gates to these addresses",
-    "plan.agent": "run this command for each task of a plan",
-    "plan.fix": "run this command after a person found something at a checkpoint",
-    "plan.goals": "run this command at the end of a phase",
-    "plan.on": "send the tasks of plans, and your work, to this scheduler",
-    "plan.remote": "push work to this git remote",
-    "fleet.epic": "write the fleet's files into this folder, outside of the worktree",
-}
-# Settings of earlier versions: a file or an environment may still hold them, and they have no effect.
-RETIRED = ("rfc.compressor", "rfc.compressor_seconds")
-ENVIRONMENT_ONLY = ("notify.page", "snapshot.remote", "tracker.key_command")
 # Variables that are no settings: they are needed before a file can be found.
-VARIABLES: dict[str, str] = {
+CORE_VARIABLES: dict[str, str] = {
     "HOLDFAST_HOME": "A local folder for the journal, when the usual place will not do.",
     "HOLDFAST_ACTOR": "Who writes, in the records; otherwise the user's name.",
-    "HOLDFAST_AGENT_PID": "The process that an agent is, where it cannot be found out.",
-    "HOLDFAST_FENCE": "Which life of an agent a script is, as --fence says it.",
-    "HOLDFAST_RUN": "The plan's run that a program belongs to; set by it, not by you.",
-    "HOLDFAST_PHASE": "The phase of that program's plan.",
-    "HOLDFAST_PLAN": "The plan of that program.",
-    "HOLDFAST_TASK": "Its task, as `phase/plan#key`.",
-    "HOLDFAST_ATTEMPT": "Which start of the task it is; by it, what is left behind is found.",
-    "HOLDFAST_ISSUES": "What a person found at a checkpoint, for the command of `plan.fix`.",
     "HOLDFAST_DEBUG": "Any value shows the full trace of a bug in holdfast.",
 }
 # What people answered at the gates of a plan, for its programs; one variable a gate.
 ANSWERS = "HOLDFAST_GATE_"
 
 
+class Tables:
+    """The settings and variables of all features that are loaded."""
+
+    def __init__(self) -> None:
+        self.version = registry.version()
+        self.settings: dict[str, Setting] = dict(CORE)
+        self.variables = dict(CORE_VARIABLES)
+        self.retired: list[str] = []
+        for feature in registry.features():
+            self.settings.update(feature.settings)
+            self.variables.update(feature.variables)
+            self.retired.extend(feature.retired)
+
+
+_tables: list[Tables] = []
+
+
+def tables() -> Tables:
+    """Return the settings and variables that are known now."""
+    if not _tables or _tables[0].version != registry.version():
+        _tables[:] = [Tables()]
+    return _tables[0]
+
+
 def load(workspace: Workspace, journal: Journal | None = None) -> dict[str, Any]:
     """Every setting with its value: defaults, then the file, then the environment."""
-    values = {name: default for name, (default, _) in SETTINGS.items()}
+    values = {name: one.default for name, one in tables().settings.items()}
     # Reading one file costs less than asking a server what was in it.
     found = from_file(workspace, None if workspace.url else journal)
     untrusted = untrusted_in(workspace, found)
     workspace.ignored_settings = frozenset(untrusted)
     values.update({name: value for name, value in found.items() if name not in untrusted})
+    values.update(_from_environment(os.environ))
+    return values
+
+
+def without_file() -> dict[str, Any]:
+    """Every setting outside of a workspace: defaults, then the environment."""
+    values = {name: one.default for name, one in tables().settings.items()}
     values.update(_from_environment(os.environ))
     return values
 
@@ -234,10 +98,14 @@ def settings_of(workspace: Workspace) -> dict[str, Any]:
 
 def guarded_in(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a file that name a command, a place, a variable or a rule."""
+    known = tables().settings
     return {
         name: value
         for name, value in settings.items()
-        if name in GUARDED and value != SETTINGS[name][0] and not _is_inside(name, value)
+        if name in known
+        and known[name].guard
+        and value != known[name].default
+        and not _is_inside(name, value)
     }
 
 
@@ -287,6 +155,32 @@ def from_file(workspace: Workspace, journal: Journal | None) -> dict[str, Any]:
     return settings
 
 
+def read_early(workspace: Workspace, name: str) -> str:
+    """Return a setting that is needed before the journal is open, with nothing else looked at."""
+    given = os.environ.get(variable_of(name))
+    if given is not None:
+        return given
+    path = config_file(workspace)
+    if not path:
+        return ""
+    # The parser costs as much as a bare interpreter, so only for a file that may speak of it.
+    try:
+        text = read_plain(path)
+    except OSError as error:
+        raise unreadable(path, error) from error
+    if b"journal" not in text or name.partition(".")[2].encode() not in text:
+        return ""
+    found = from_file(workspace, None)
+    if name in untrusted_in(workspace, found):
+        # To go by another name instead would split the records of a team.
+        raise NotAllowed(
+            f"This repository names a {name} that you have not trusted: {found[name]}.",
+            hint="`holdfast trust --show` says what it may do; `holdfast trust` lets it count.",
+            kind="untrusted_setting",
+        )
+    return str(found.get(name, ""))
+
+
 # No setting has so many names between its dots.
 DEEPEST = 100
 
@@ -331,9 +225,11 @@ def unreadable(path: str, error: OSError) -> HoldfastError:
 
 def _flatten(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     flat: dict[str, Any] = {}
+    known = tables().settings
     for key, value in document.items():
         name = f"{prefix}{key}"
-        if isinstance(value, dict) and not isinstance(SETTINGS.get(name, (0,))[0], dict):
+        is_table = name in known and isinstance(known[name].default, dict)
+        if isinstance(value, dict) and not is_table:
             flat.update(_flatten(value, f"{name}."))
         else:
             flat[name] = value
@@ -342,21 +238,27 @@ def _flatten(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def check(settings: Mapping[str, Any], source: str) -> dict[str, Any]:
     """The settings, if all are known and of the right type."""
-    settings = {name: value for name, value in settings.items() if name not in RETIRED}
+    known = tables()
+    settings = {name: value for name, value in settings.items() if name not in known.retired}
+    if any(name not in known.settings for name in settings):
+        registry.all_features()
+        known = tables()
     for name, value in settings.items():
-        if name not in SETTINGS:
+        if name not in known.settings:
+            if registry.is_closed() and not _find_near(name, known.settings):
+                continue  # perhaps of another distribution, whose settings a hook does not know
             raise HoldfastError(
                 f"{source}: there is no setting {name!r}.",
-                hint=_nearest(name, SETTINGS),
+                hint=_nearest(name, known.settings),
                 kind="bad_config",
             )
-        if name in ENVIRONMENT_ONLY:
+        if known.settings[name].environment_only:
             raise HoldfastError(
                 f"{source}: {name} cannot be set in a file.",
                 hint=f"Set {variable_of(name)} in your own environment.",
                 kind="bad_config",
             )
-        wanted = type(SETTINGS[name][0])
+        wanted = type(known.settings[name].default)
         if type(value) is not wanted:
             raise HoldfastError(
                 f"{source}: {name} must be {_TYPE_NAMES[wanted]}, not {value!r}.", kind="bad_config"
@@ -441,33 +343,29 @@ def _check_rules(rules: Mapping[str, Any], source: str) -> None:
             ) from error
 
 
-# The setting that each variable sets; filled when the first variable is read.
-_names: dict[str, str] = {}
-
-
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     ours = [variable for variable in environment if variable.startswith("HOLDFAST_")]
     if not ours:
         return settings
-    if not _names:
-        _names.update({variable_of(name): name for name in (*SETTINGS, *RETIRED)})
+    known = tables()
+    names = {variable_of(name): name for name in (*known.settings, *known.retired)}
     for variable in ours:
         if (
-            variable not in _names
-            and variable not in VARIABLES
+            variable not in names
+            and variable not in known.variables
             and not variable.startswith(ANSWERS)
         ):
             raise HoldfastError(
                 f"There is no variable {variable}.",
-                hint=_nearest(variable, {*_names, *VARIABLES}),
+                hint=_nearest(variable, {*names, *known.variables}),
                 kind="bad_config",
             )
     for variable in ours:
-        name = _names.get(variable, "")
-        if name not in SETTINGS:
+        name = names.get(variable, "")
+        if name not in known.settings:
             continue
-        default, text = SETTINGS[name][0], environment[variable]
+        default, text = known.settings[name].default, environment[variable]
         if isinstance(default, dict):
             raise HoldfastError(
                 f"{variable} cannot be set by a variable: {name} is a table.",
@@ -498,8 +396,12 @@ def variable_of(name: str) -> str:
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:
+    near = _find_near(name, known)
+    return f"Did you mean {near}?" if near else f"Known are: {', '.join(sorted(known))}."
+
+
+def _find_near(name: str, known: Iterable[str]) -> str:
+    """Return the known name that is most like a name; empty where none is like it."""
     import difflib
 
-    names = sorted(known)
-    close = difflib.get_close_matches(name, names, n=1)
-    return f"Did you mean {close[0]}?" if close else f"Known are: {', '.join(names)}."
+    return next(iter(difflib.get_close_matches(name, sorted(known), n=1)), "")

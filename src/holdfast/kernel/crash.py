@@ -15,6 +15,8 @@ Outside of tests nothing is registered, and to reach a point does nothing.
 | `before a restore is committed`, `after a restore is committed` | the rows of a copy, in the journal |
 | `salvaged`, `before the damaged log is moved`, `before the salvaged journal is moved` | a new journal, made of a damaged one |
 | `after a purge is recorded`, `after bodies are erased`, `after files are erased`, `before a purge is settled` | the parts of a purge |
+| `before a prompt is recorded` | its state is kept |
+| `before the files of an undo are prepared`, `before an undo is recorded`, `after an undo is recorded`, `before a file is taken back`, `before an undo is settled` | the parts of an undo; before it is recorded, nothing has changed |
 | `before pushing` | the remote said which snapshots it has, none is sent |
 | `before settling` | an effect was done, and its row is still open |
 """

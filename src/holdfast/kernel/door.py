@@ -26,8 +26,6 @@ WITHHELD = "[withheld: a redaction rule of the settings took too long]"
 class Door:
     """Passes on what a face is about to show, by the rules of the workspace too where one is known."""
 
-    __slots__ = ("_redactor",)
-
     def __init__(self, workspace: Workspace | None = None, *, opens: bool = False) -> None:
         """`opens`: the journal is open already or may be opened, and has a copy of the settings, which a hook
         reads in less time than the file. What only shows something opens none."""

@@ -7,6 +7,7 @@ HoldfastError             1   refused or failed
 ├── Conflict              5   another writer was first
 │   ├── VersionConflict       another record took the expected version
 │   ├── FenceLost             this life was taken over
+│   ├── ServerChanged         a copy of the server took over since this life began
 │   └── StreamClosed          the stream was ended; a late write does not reopen it
 ├── Stopped               7   an emergency stop or a budget stops all agents
 ├── Waiting               8   a person has not answered yet
@@ -80,6 +81,13 @@ class VersionConflict(Conflict):
 
 class FenceLost(Conflict):
     kind = "fence_lost"
+
+
+class ServerChanged(Conflict):
+    """It may be right again once a person has looked, so that nothing of it is given up."""
+
+    kind = "server_changed"
+    retryable = True
 
 
 class StreamClosed(Conflict):
@@ -158,7 +166,10 @@ def _find_shortage(error: BaseException, doing: str) -> HoldfastError | None:
         if isinstance(behind, MemoryError):
             return out_of_memory(doing)
         if isinstance(behind, OSError) and behind.errno in (
-            *(errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC),
+            errno.EMFILE,
+            errno.ENFILE,
+            errno.ENOMEM,
+            errno.ENOSPC,
         ):
             return from_os_error(behind, doing)
         behind = behind.__cause__ or behind.__context__

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Literal
 
 from holdfast.kernel.errors import HoldfastError
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Literal
-
-    Safety = Literal["safe", "doubtful", "unsafe"]
+Safety = Literal["safe", "doubtful", "unsafe"]
 
 # Shared between machines: two kernels would each have their own index of one WAL.
 UNSAFE = frozenset(

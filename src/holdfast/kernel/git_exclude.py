@@ -13,20 +13,16 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import Literal
 
 from holdfast.kernel.errors import HoldfastError, from_os_error
 from holdfast.kernel.lock import wait_for_lock
 from holdfast.kernel.plain_file import read_plain, write_synced
+from holdfast.kernel.workspace import Workspace
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Literal
-
-    from holdfast.kernel.workspace import Workspace
-
-    Owner = Literal["init", "library"]
+Owner = Literal["init", "library"]
 
 HEADING = (
     "# Holdfast's lines. Remove one, and git sees the file again. `holdfast uninstall` removes all"

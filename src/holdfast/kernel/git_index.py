@@ -23,7 +23,7 @@ def tracked_below(root: str, folder: str) -> set[str]:
     prefix = os.fsencode(folder if inside == "." else f"{inside}/{folder}") + b"/"
     return {
         f"{folder}/{os.fsdecode(name[len(prefix) :])}"
-        for name in _list_names(_read_index(top), prefix)
+        for _, name in _entries_in(_read_index(top), prefix)
         if name[: len(prefix)].lower() == prefix.lower()
     }
 
@@ -36,11 +36,28 @@ def is_tracked(root: str, path: str) -> bool:
     top = _find_top(root)
     inside = os.path.relpath(root, top) if top else "."
     wanted = os.fsencode(name if inside == "." else f"{inside}/{name}").lower()
-    return any(each.lower() == wanted for each in _list_names(_read_index(top), wanted))
+    return any(name.lower() == wanted for _, name in _entries_in(_read_index(top), wanted))
 
 
-def _list_names(content: bytes, part: bytes) -> list[bytes]:
-    """Return the names in an index; none where no name can hold the part."""
+def is_from_git(root: str, path: str) -> bool:
+    """Return whether a file is as git wrote it into the work tree, by time, inode and size."""
+    top = _find_top(root)
+    try:
+        status = os.lstat(os.path.join(root, path))
+    except OSError:
+        return False
+    name = os.fsencode(os.path.relpath(os.path.join(root, path), top)) if top else b""
+    seconds, rest = divmod(status.st_mtime_ns, 10**9)
+    known = [seconds, rest, status.st_dev, status.st_ino, status.st_size]
+    for entry in _entries_in(_read_index(top), name):
+        numbers = [int.from_bytes(entry[0][at : at + 4], "big") for at in (8, 12, 16, 20, 36)]
+        if entry[1] == name and numbers == [number & 0xFFFFFFFF for number in known]:
+            return True
+    return False
+
+
+def _entries_in(content: bytes, part: bytes) -> list[tuple[bytes, bytes]]:
+    """Return status and name of each entry of an index; none where no name can hold the part."""
     if content[:4] != b"DIRC":
         return []
     version = int.from_bytes(content[4:8], "big")
@@ -48,7 +65,7 @@ def _list_names(content: bytes, part: bytes) -> list[bytes]:
         return []
     for length in (20, 32):  # SHA-1, SHA-256
         try:
-            return _names(content, version, length)
+            return _entries(content, version, length)
         except (IndexError, ValueError):
             continue
     return []
@@ -78,10 +95,10 @@ def _read_index(top: str) -> bytes:
         return b""
 
 
-def _names(content: bytes, version: int, id_length: int) -> list[bytes]:
-    """The names of all entries, in the three formats that git writes."""
+def _entries(content: bytes, version: int, id_length: int) -> list[tuple[bytes, bytes]]:
+    """Status and name of all entries, in the three formats that git writes."""
     count = int.from_bytes(content[8:12], "big")
-    at, name, names = _HEADER, b"", []
+    at, name, entries = _HEADER, b"", []
     for _ in range(count):
         start = at
         at += _STATUS + id_length
@@ -99,8 +116,8 @@ def _names(content: bytes, version: int, id_length: int) -> list[bytes]:
             at = start + (end - start + 8) // 8 * 8
         if flags & 0xFFF != min(len(name), 0xFFF):
             raise ValueError("the length of a name is another one")
-        names.append(name)
-    return names
+        entries.append((content[start : start + _STATUS], name))
+    return entries
 
 
 def _number(content: bytes, at: int) -> tuple[int, int]:

@@ -64,7 +64,7 @@ def put(workspace: Workspace, queued: Queued) -> str:
         raise from_os_error(error, doing) from error
 
 
-def waiting(root: str) -> list[str]:
+def list_waiting(root: str) -> list[str]:
     """The files that wait in one worktree, oldest first, without those that came with it."""
     found = _files(root, ".json")
     if not found:

@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import fcntl
 import os
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from holdfast.kernel import canonical_json
 from holdfast.kernel.plain_file import write_all
 from holdfast.kernel.text import harmless_json
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
-
-    from holdfast.kernel.tree_file import TreeFile
+from holdfast.kernel.tree_file import TreeFile
 
 # Enough for the last line, unless it is very long.
 TAIL = 4096

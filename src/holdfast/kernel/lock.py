@@ -1,4 +1,4 @@
-"""One lock a workspace, held from load to project. It dies with its process: nothing goes stale."""
+"""One lock a workspace, held from load to project. It ends with its process."""
 
 from __future__ import annotations
 
@@ -9,21 +9,15 @@ from _thread import allocate_lock, start_new_thread
 
 from holdfast.kernel.errors import StoreAway
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 PATIENCE_SECONDS = 10.0
-# How long a waiting process sleeps before it tries a second time, if it has nothing else to do, and between
-# all tries where it can start no thread.
+# How long a waiting process sleeps before it tries a second time, and between all tries where it can start
+# no thread.
 SHORT_PAUSE, LONG_PAUSE = 0.0005, 0.01
 FILE = "lock"
 
 
 class WorkspaceLock:
     """`flock` on a file that is never removed. A new descriptor each time, so threads exclude too."""
-
-    __slots__ = ("_descriptor", "_file", "_home", "_patience")
 
     def __init__(self, home: str, patience: float = PATIENCE_SECONDS, *, file: str = FILE) -> None:
         self._home = home
@@ -40,9 +34,8 @@ class WorkspaceLock:
     def release(self) -> None:
         os.close(self._descriptor)
 
-    def acquire(self, meanwhile: Callable[[], object] | None = None) -> None:
-        """OSError where the lock's file cannot be opened, StoreAway where others hold it too long. If
-        another process has it, `meanwhile` is called once before this one waits."""
+    def acquire(self) -> None:
+        """OSError where the lock's file cannot be opened, StoreAway where others hold it too long."""
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
         path = f"{self._home}/{self._file}"
         try:
@@ -51,24 +44,19 @@ class WorkspaceLock:
             os.makedirs(self._home, 0o700, exist_ok=True)
             self._descriptor = os.open(path, flags, 0o600)
         try:
-            wait_for_lock(self._descriptor, self._patience, meanwhile)
+            wait_for_lock(self._descriptor, self._patience)
         except BaseException:
             os.close(self._descriptor)
             raise
 
 
-def wait_for_lock(
-    descriptor: int, patience: float, meanwhile: Callable[[], object] | None = None
-) -> None:
+def wait_for_lock(descriptor: int, patience: float) -> None:
     """`flock` what is open; StoreAway where others hold it too long."""
     # The monotonic clock: a wall clock that steps must not make us wait for hours.
     end = time.monotonic() + patience
     if _try(descriptor):
         return
-    if meanwhile is None:
-        time.sleep(SHORT_PAUSE)
-    else:
-        meanwhile()
+    time.sleep(SHORT_PAUSE)
     if _try(descriptor) or _wait_in_kernel(descriptor, end - time.monotonic()):
         return
     while time.monotonic() < end:

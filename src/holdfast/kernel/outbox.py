@@ -8,16 +8,14 @@ second time harmless (a trailer in the commit, a comment's id of our own choosin
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypedDict
 
 from holdfast.kernel import clock
+from holdfast.kernel.redact import Redactor
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import TypedDict
-
     from holdfast.journal.interface import Effect, Journal
-    from holdfast.kernel.redact import Redactor
 
     Handler = Callable[[Effect], None]
 

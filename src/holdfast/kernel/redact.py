@@ -52,8 +52,6 @@ LONGEST_SECONDS = 0.5
 class Redactor:
     """Takes secrets out of text and of JSON values, and counts what it took by rule."""
 
-    __slots__ = ("_exact", "_own", "_spellings", "counts")
-
     def __init__(
         self, environment: Mapping[str, str] | None = None, rules: Mapping[str, str] | None = None
     ) -> None:
@@ -162,8 +160,6 @@ class TimeLimit:
     """Ends a rule of the user's that takes too long, by the timer's signal: `re` looks for signals
     while it searches. Only the main thread gets signals; in others, the form of the rules that the
     settings accept is the bound."""
-
-    __slots__ = ("_before", "_name")
 
     def __init__(self, name: str) -> None:
         self._name = name

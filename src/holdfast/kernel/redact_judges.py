@@ -6,6 +6,7 @@ import binascii
 from itertools import pairwise
 
 from holdfast.kernel.redact_quick import BEFORE_SIGN
+from holdfast.kernel.text import split_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,41 +14,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SHORTEST_SECRET = 8
+SHORTEST_COLUMN = 6
 LONGEST_WORD = 12  # a shorter value of lower-case letters is a word such as "disabled"
 # How far before an option its program may stand.
 LONGEST_COMMAND = 400
 
 _PLACEHOLDERS = (
-    *(
-        "/",
-        "./",
-        "../",
-        "~",
-        "http://",
-        "https://",
-        "os.",
-        "env.",
-        "process.",
-        "...",
-        "***",
-        "=",
-        "|",
-    ),
-    *(
-        "xxx",
-        "XXX",
-        "your",
-        "YOUR",
-        "secrets.",
-        "vars.",
-        "self.",
-        "this.",
-        "file:",
-        "env:",
-        "op://",
-    ),
-    *("arn:", "projects/", "\\", "*", "%(", "%s", "&", "$"),
+    *split_words("/ ./ ../ ~ http:// https:// os. env. process. ... *** = |"),
+    *split_words("xxx XXX your YOUR secrets. vars. self. this. file: env: op://"),
+    "arn:",
+    "projects/",
+    "\\",
+    "*",
+    "%(",
+    "%s",
+    "&",
+    "$",
 )
+_PASSWORD_IS_P = ("sshpass", " login", "mongo", "7z", "cqlsh", "influx", "altool")
 _LETTERS_OF_OPTIONS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 _SECRET_WORDS = (
     "password",
@@ -148,7 +132,9 @@ def _judge_weak(match: re.Match[str], text: str, value: str) -> bool:
     if name.startswith(("pass", "pw", "psk")):
         if match["name"].isupper() and match["after"]:
             return False  # "PASS: " of a test
-        return not before.isalpha() and _has_digit_and_letter(value) and not _is_code(value)
+        if before.isalpha() or _is_code(value):
+            return False
+        return _has_digit_and_letter(value) or (not match["after"] and is_mixed(value))
     if name.startswith("auth"):
         return _holds_userinfo(value) or _is_random(value, 20)
     return bool(before) and before in "_-" and _is_random(value, 20)
@@ -195,6 +181,9 @@ def _judge_option(match: re.Match[str], text: str, value: str) -> bool:
     front = before[len(before.rstrip(_LETTERS_OF_OPTIONS)) :]
     if not (front or keep).startswith("-"):
         return False  # the end of a word such as "refresh-token"
+    if any(one in keep for one in ("body", "value", "string")):
+        line = text[max(0, match.start() - LONGEST_COMMAND) : match.start()].rpartition("\n")[2]
+        return any(one in line for one in ("secret set", "put-parameter", "secretsmanager"))
     if "user" in keep:
         user, sign, password = value.partition(":")
         return bool(sign and password and user) and not value.replace(":", "").isdigit()
@@ -213,6 +202,10 @@ def _judge_short_option(match: re.Match[str], text: str, value: str) -> bool:
     option, is_apart, line = match["name"], bool(match["after"]), f"{line} "
     if not _is_free(value) or value.isdigit():
         return False
+    if option == "b" and "secret set" in line:
+        return True
+    if option == "u" and "lftp" in line:
+        return "," in value
     if option in "uUa" and any(one in line for one in ("curl", "wget", "http")):
         return ":" in value.strip(":") and "://" not in value
     if option == "b" and "curl" in line:
@@ -222,14 +215,14 @@ def _judge_short_option(match: re.Match[str], text: str, value: str) -> bool:
     if option == "p":
         if "mysql" in line or "maria" in line:
             return not is_apart
-        return any(one in line for one in ("sshpass", " login", "mongo", "7z", "cqlsh", "influx"))
+        return any(one in line for one in _PASSWORD_IS_P)
     if option == "a":
         return "redis-cli" in line
     if option == "w":
         return "ldap" in line or "security " in line
     if option == "k":
         return "openssl" in line
-    return option == "P" and any(one in line for one in ("zip ", "sqlcmd", "bcp "))
+    return option == "P" and any(one in line for one in ("zip ", "sqlcmd", "bcp ", "ipmitool"))
 
 
 def _judge_piped(match: re.Match[str], text: str, value: str) -> bool:
@@ -272,6 +265,18 @@ def _judge_cookie(match: re.Match[str], text: str, value: str) -> bool:
     return _is_free(value) and len(value) >= SHORTEST_SECRET
 
 
+def is_column_value(value: str, is_quoted: bool = False) -> bool:
+    """Return whether a value in a column of passwords is one."""
+    is_name = _is_name(value) and not is_quoted
+    return (
+        len(value) >= SHORTEST_COLUMN and _is_free(value) and not is_name and value[0] not in ":?@%"
+    )
+
+
+def _judge_words(match: re.Match[str], text: str, value: str) -> bool:
+    return _is_free(value) and _has_digit_and_letter(value)
+
+
 def _judge_free(match: re.Match[str], text: str, value: str) -> bool:
     return _is_free(value)
 
@@ -285,11 +290,14 @@ JUDGES: dict[str, Callable[[re.Match[str], str, str], bool]] = {
     "cookie": _judge_cookie,
     "named-secret": _judge_named,
     "named-phrase": _judge_free,
+    "quoted-words": _judge_words,
+    "twitter-token": _judge_random,
     "named-key": _judge_weak,
     "option": _judge_option,
     "short-option": _judge_short_option,
     "piped-password": _judge_piped,
     "spaced-secret": _judge_spaced,
+    "htpasswd": _judge_free,
     "netrc": _judge_netrc,
     "oracle-password": _judge_free,
     "pgpass": _judge_free,

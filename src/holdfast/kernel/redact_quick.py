@@ -16,10 +16,10 @@ _PLACES: dict[str, list[int]] = {}
 for _place, (_, _literals, _) in enumerate(RULES):
     for _literal in _literals:
         _PLACES.setdefault(_literal, []).append(_place)
-# The literals again, as the quick test wants them; to look for a word in 2 KB takes a microsecond, for a letter
+# The literals again, as the quick test wants them; to look for a word in 2 KB takes half a microsecond, for a letter
 # a twentieth of it. Names are looked for before each `=` and `:`: a name, its ending, a quote and three
 # blanks, which JSON spells in six letters each, take no more than that. Options are looked for behind each `-`,
-# and keys where a long word is. The others stand behind a sign or a word that most texts lack.
+# and keys at the beginnings of long words. The others stand behind a sign or a word that most texts lack.
 BEFORE_SIGN = 40
 BEFORE_RUN = 20
 # What must occur, and the literals that are looked for then.
@@ -42,75 +42,139 @@ _GATES: dict[str, tuple[str, ...]] = {
     "*": (":*:",),
     ">": ("password>", "passwd>", "passphrase>", "token>", "secret>", "key>", "pwd>"),
     "|": ("echo ", "printf "),
-    "passw": (
+    "identified": ("identified by",),
+}
+# What follows on `pass`, and the literals that are looked for then.
+_PASS: dict[str, tuple[str, ...]] = {
+    "w": (
         "password ",
         "password\t",
         "password(",
         "password',",
         'password",',
         "passwd ",
+        "passwort ",
         "login",
         "machine ",
+        "htpasswd ",
     ),
-    "passp": ("passphrase ", "passphrase"),
-    "requirepass": ("requirepass ",),
-    "identified": ("identified by",),
+    "p": ("passphrase ", "passphrase"),
+    " ": ("requirepass ",),
 }
 _PERCENT = {"%3a%2f%2f": "://", "bearer%20": "bearer "}
 _NAMED: dict[str, tuple[str, ...]] = {
-    **{name: (name,) for name in ("secret", "token", "pwd", "credential", "mnemonic")},
-    "pass": ("passw", "passphrase", "passcode"),
+    **{name: (name,) for name in ("secret", "token", "credential", "mnemonic", "cookie")},
     "key": KEYS,
-    "cookie": ("cookie",),
-    "authorization": ("authorization",),
+    "pass": ("passw", "passphrase", "passcode"),
+    "auth": ("authorization", "oauth:"),
+    "pw": ("pwd",),
+    "psk": (),
+    "private-lines": ("private-lines:",),
     "sig": ("signature", "sig"),
     "phrase": ("seed phrase", "seed_phrase", "recovery phrase"),
     "432": (":5432:", ":6432:"),
 }
 _PROGRAMS = (
-    *("curl", "wget", "http", "sshpass", "mysql", "mariadb", " login", "redis-cli", "ldap", "7z"),
-    *("zip ", "mongo", "sqlcmd", "bcp ", "smbclient", "security ", "cqlsh", "influx", "openssl"),
+    "curl",
+    "wget",
+    "http",
+    "sshpass",
+    "mysql",
+    "mariadb",
+    " login",
+    "redis-cli",
+    "ldap",
+    "7z",
+    "zip ",
+    "mongo",
+    "sqlcmd",
+    "bcp ",
+    "smbclient",
+    "security ",
+    "cqlsh",
+    "influx",
+    "openssl",
+    "secret set",
+    "altool",
+    "ipmitool",
+    "lftp",
 )
 _SHORT_OPTIONS = (" -u", " -p", " -a", " -w", " -P", " -U", " -b", " -k")
 _PRIVATE_KEY = ("-----begin", "---- begin")
-_BEFORE_LONG_WORDS = (
-    *("bearer ", "basic ", "oauth:", "private-lines:", "key ", "secret ", "token ", "://"),
-)
-_HOSTS = (
-    *("hooks.slack.com/", "webhook.office.com/", "logic.azure.com", "hooks.zapier.com/"),
-    *("chat.googleapis.com/", "discord.com/api/", "discordapp.com/api/"),
-)
+_BEFORE_LONG_WORDS = ("bearer ", "basic ", "key ", "secret ", "token ")
+_HOSTS = {
+    "hook": ("hooks.slack.com/", "webhook.office.com/", "hooks.zapier.com/"),
+    "logic.azure": ("logic.azure.com",),
+    "discord": ("discord.com/api/", "discordapp.com/api/"),
+    "chat.google": ("chat.googleapis.com/",),
+}
+# Two letters, with those that follow: the data centre at the end of a key, and the beginning of one.
+_CONTINUED = {"-us": "0123456789", "SK": "0123456789abcdef"}
+# In the middle of a key: a mark in 84 letters.
+_IN_BLOBS, _BLOB = "JQQJ9", 80
+# A key of parts of a known length with dots between.
+DOTTED = "."
+_ANYWHERE = {"/": "1//0", "~": "8Q~", ":": ":AA"}
 _OPTIONS: dict[str, list[str]] = {}
-_PREFIX_TAILS: dict[str, dict[str, list[str]]] = {sign: {} for sign in "_-."}
-_IN_LONG_WORDS: list[str] = []
+# The other literals by their first three letters, a shorter one by all of them; `sk-` by two.
+_HEADS: dict[str, list[str]] = {}
+_BEFORE_DOTS: dict[str, list[str]] = {}
+_BEHIND_DOTS: dict[str, list[str]] = {}
 for _literal in sorted(
     set(_PLACES).difference(
         *_GATES.values(),
+        *_PASS.values(),
         *_NAMED.values(),
+        *_HOSTS.values(),
         WEAK_NAMES,
         _SHORT_OPTIONS,
         _PRIVATE_KEY,
         _BEFORE_LONG_WORDS,
-        _HOSTS,
+        _ANYWHERE.values(),
+        (DOTTED,),
     )
 ):
-    if _literal[-1] in "_-." and not any(_sign in _literal[:-1] for _sign in "_-."):
-        _PREFIX_TAILS[_literal[-1]].setdefault(_literal[-3:-1], []).append(_literal[:-1])
-    elif _literal.startswith("-") and _literal != "-us":
+    if _literal in _CONTINUED:
+        for _letter in _CONTINUED[_literal]:
+            _HEADS[_literal.strip("-") + _letter] = [_literal]
+    elif _literal.startswith("-"):
         _OPTIONS.setdefault(_literal[1:4], []).append(_literal)
-    else:
-        _IN_LONG_WORDS.append(_literal)
-_LOWER_IN_LONG_WORDS = [_literal for _literal in _IN_LONG_WORDS if _literal == _literal.lower()]
+    elif _literal.startswith("."):
+        _BEHIND_DOTS.setdefault(_literal[1:6], []).append(_literal)
+    elif _literal.endswith("."):
+        _BEFORE_DOTS.setdefault(_literal[-3:-1], []).append(_literal)
+    elif not _literal.startswith(_IN_BLOBS):
+        _HEADS.setdefault(_literal[:3].rstrip("_-"), []).append(_literal)
 # Where a key or a text in base64 may be: so many letters, digits, `_` and `-` in a row.
-_RUN = "a" * 16
-_RUNS = {code: "a" if chr(code).isalnum() or chr(code) in "_-" else " " for code in range(128)}
-_WEAK_ENDS = frozenset(
-    ending
-    for name in WEAK_NAMES
-    for ending in (name[-2:], *(name[-1] + one for one in " \t\n\"'`\\s"))
-) | frozenset(f"{one}{other}" for one in "\\ \"'ntr" for other in " \"'`ntr")
+_RUN = b"a" * 16
+_WORD_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+_RUNS = bytes([97 if code in _WORD_LETTERS else 32 for code in range(256)])
+_KINDS = bytes(
+    [48 if 48 <= code < 58 else 97 if chr(code).isalpha() else 32 for code in range(256)]
+)
+# How many letters of a word may belong to an escape that these begin.
+_ESCAPES = {ord("\\"): 1, ord("%"): 2}
 _AROUND_NAMES = " \t\n\r\"'`\\"
 BASE64 = "base64"
+COLUMN = "column"
+_FUNCTIONS = (BASE64, COLUMN)  # of `redact_search`, where others are patterns
+_BESIDE_COLUMNS = (
+    "password,",
+    ",password",
+    ", password",
+    "password;",
+    ";password",
+    "password\\t",
+    "password |",
+    "| password",
+    "\\tpassword",
+    "password\t",
+    "\tpassword",
+    'password"',
+    'password\\"',
+    "password`",
+    "password)",
+)
 
 
 # The beginnings of secrets in base64, each at its three places among the letters.
@@ -125,21 +189,31 @@ BUElfS0VZ cG9zdGdyZXM6 Bvc3RncmVzO wb3N0Z3Jlcz bXlzcWw6 15c3FsO teXNxbD bW9uZ29k
 tb25nb2Ri cmVkaXM6 JlZGlzO yZWRpcz
 """
 _BASE64_STEMS = tuple(_STEMS_LINES.split())
+# In base64 of plain text, each fourth letter is one of these.
+_FOURTH_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdef"
 
 
 def literals_in(text: str) -> set[str]:
     """Every literal of the rules that occurs in a text, or in the JSON spelling of one."""
-    if "\\" in text and (
-        "\\\n" in text or "\\\\\\n" in text
-    ):  # a line that goes on, also as JSON spells it
+    # A line that goes on, also as JSON spells it.
+    if "\\" in text and (("\n" in text and "\\\n" in text) or "\\\\\\n" in text):
         text = text.replace("\\\\\\n", "").replace("\\\n", "")
     lowered = text.lower()
+    if "%" in text and "%25" in text:  # encoded twice
+        text, lowered = text.replace("%25", "%"), lowered.replace("%25", "%")
     found: set[str] = set()
     for gate, literals in _GATES.items():
         if gate in lowered:
             found.update([literal for literal in literals if literal in lowered])
             if gate == "%":
                 found.update([_PERCENT[literal] for literal in _PERCENT if literal in found])
+    if "pass" in lowered:
+        following = [piece[:1] for piece in lowered.split("pass")]
+        for letter, literals in _PASS.items():
+            if letter in following:
+                found.update([literal for literal in literals if literal in lowered])
+        if "w" in following and any(literal in lowered for literal in _BESIDE_COLUMNS):
+            found.add(COLUMN)
     signs = lowered.replace("=", ":") if "=" in lowered else lowered
     if "%" in lowered and "%3" in lowered:
         signs = signs.replace("%3d", ":").replace("%3a", ":")
@@ -148,14 +222,14 @@ def literals_in(text: str) -> set[str]:
     names = "\0".join([piece[-BEFORE_SIGN:] for piece in pieces])
     for name, literals in _NAMED.items():
         if name in names:
-            found.update([literal for literal in literals if literal in names or literal[0] == ":"])
-    for piece in pieces:
-        if piece[-2:] in _WEAK_ENDS and piece[-8:].rstrip(_AROUND_NAMES).endswith(WEAK_NAMES):
-            found.update([weak for weak in WEAK_NAMES if weak in piece[-8:]])
+            found.update([literal for literal in literals if literal.strip(":") in names])
+            if name in WEAK_NAMES and _ends_a_piece(name, names):
+                found.add(name)
     _find_options(text, lowered, found)
-    runs = text.translate(_RUNS)
+    plain = text.encode("latin-1", "replace")  # a byte for each letter
+    runs = plain.translate(_RUNS)
     if _RUN in runs:
-        _find_keys(text, lowered, runs, found)
+        _find_keys(text, plain, runs, found)
     return found
 
 
@@ -180,63 +254,92 @@ def _find_options(text: str, lowered: str, found: set[str]) -> None:
         found.update([option for option in _SHORT_OPTIONS if option in text])
 
 
-def _find_keys(text: str, lowered: str, runs: str, found: set[str]) -> None:
-    """Find the literals of keys in the long words, and what may be base64."""
-    words = set()
-    start = runs.find(_RUN)
-    while start >= 0:
-        end = runs.find(" ", start)
-        word = text[start:end] if end >= 0 else text[start:]
-        parts = word.replace("-", "_").split("_")
-        # Words joined by signs, without a digit, are a name.
-        if not "".join(parts).isalpha() or len(max(parts, key=len)) >= len(_RUN):
-            words.add(text[max(0, start - BEFORE_RUN) : start] + word)
-        start = runs.find(_RUN, end) if end >= 0 else -1
+def _ends_a_piece(name: str, names: str) -> bool:
+    """Return whether a name stands right before a sign, or before quotes and blanks."""
+    for around in _AROUND_NAMES:
+        if around in names:
+            names = names.replace(around, "")
+    return f"{name}\0" in names or names.endswith(name)
+
+
+def _find_keys(text: str, plain: bytes, runs: bytes, found: set[str]) -> None:
+    """Find the literals of keys in and before the long words, and what may be base64."""
+    words, before = _list_long_words(text, plain, runs)
     if not words:
         return
-    joined = "\0".join(words)
-    small = joined.lower()
+    front = "\0".join(before)
+    small = front.lower()
     found.update([literal for literal in _BEFORE_LONG_WORDS if literal in small])
-    if "://" in lowered:
-        found.update([literal for literal in _HOSTS if literal in lowered])
-    for sign, tails in _PREFIX_TAILS.items():
-        for piece in joined.split(sign):
-            if piece[-2:] in tails:
-                prefixes = tails[piece[-2:]]
-                found.update([prefix + sign for prefix in prefixes if _ends_in(piece, prefix)])
-    if joined == small:
-        found.update([literal for literal in _LOWER_IN_LONG_WORDS if literal in joined])
-        return
-    found.update([literal for literal in _IN_LONG_WORDS if literal in joined])
-    for stem in _BASE64_STEMS:
-        if stem in joined:
-            found.add(BASE64)
-            break
-
-
-def _ends_in(text: str, word: str) -> bool:
-    """Whether it ends in the word, and not merely in the end of a longer one.
-
-    In JSON, the letter before it may be the end of an escape, such as the n of a line break.
-    """
-    if not text.endswith(word):
-        return False
-    before = text[: -len(word)]
-    return (
-        not before[-1:].isalnum()
-        or before[-2:-1] == "\\"
-        or before[-6:-4] == "\\u"
-        or before[-3:-2] == "%"
+    if "//" in text:
+        lowered = text.lower()
+        for gate, literals in _HOSTS.items():
+            if gate in lowered:
+                found.update([literal for literal in literals if literal in lowered])
+    found.update(
+        [literal for gate, literal in _ANYWHERE.items() if gate in front and literal in text]
     )
+    if "." in front:
+        _find_beside_dots(text, found)
+        dotted = [one for one in before if one[-1:] == "."]
+        if any(one[-8:-7] == "." or one[-18:-15] == "pat" for one in dotted):
+            found.add(DOTTED)
+    joined = " ".join(words)
+    pieces = joined.replace("-", " ").replace("_", " ").split(" ")
+    for head in _HEADS.keys() & {piece[:3] for piece in pieces}:
+        found.update([literal for literal in _HEADS[head] if literal in joined])
+    if joined == joined.lower():
+        return
+    if _IN_BLOBS in joined and len(max(words, key=len)) >= _BLOB:
+        found.update([literal for literal in _PLACES if literal.startswith(_IN_BLOBS)])
+    texts = [word for word in words if not word[::4].strip(_FOURTH_LETTERS)]
+    if texts and _is_encoded(texts):
+        found.add(BASE64)
+
+
+def _is_encoded(words: list[str]) -> bool:
+    """Return whether words begin as secrets do in base64, or in base64 of base64."""
+    import binascii
+
+    encoded = [word[: len(word) & ~3].replace("-", "+").replace("_", "/") for word in words]
+    inner = [binascii.a2b_base64(word).decode("latin-1") for word in encoded]
+    joined = " ".join([*words, *inner])
+    return any(stem in joined for stem in _BASE64_STEMS)
+
+
+def _list_long_words(text: str, plain: bytes, runs: bytes) -> tuple[list[str], list[str]]:
+    """Return the long words, except names without a digit, and what stands before each."""
+    kinds = plain.translate(_KINDS)
+    words, before = [], []
+    start = runs.find(_RUN)
+    while start >= 0:
+        end = runs.find(b" ", start)
+        if end < 0:
+            end = len(text)
+        if kinds.find(b"0", start, end) >= 0 or kinds.find(_RUN, start, end) >= 0:
+            words.append(text[start:end])
+            skipped = _ESCAPES.get(plain[start - 1])
+            if skipped:  # without the end of an escape of JSON or of a URL
+                words.append(text[start + (5 if text[start] == "u" else skipped) : end])
+            before.append(text[start - BEFORE_RUN if start > BEFORE_RUN else 0 : start])
+        start = runs.find(_RUN, end)
+    return words, before
+
+
+def _find_beside_dots(text: str, found: set[str]) -> None:
+    """Find the literals that end or begin with a dot."""
+    pieces = text.split(".")
+    for ending in _BEFORE_DOTS.keys() & {piece[-2:] for piece in pieces}:
+        found.update([literal for literal in _BEFORE_DOTS[ending] if literal in text])
+    for beginning in _BEHIND_DOTS.keys() & {piece[:5] for piece in pieces}:
+        found.update([literal for literal in _BEHIND_DOTS[beginning] if literal in text])
 
 
 def suspects(found: set[str]) -> list[Rule]:
     """The rules of which a literal was found, each with those that were."""
     suspects: list[Rule] = []
-    places = {place for literal in found if literal != BASE64 for place in _PLACES[literal]}
+    places = {place for literal in found if literal in _PLACES for place in _PLACES[literal]}
     for place in sorted(places):
         name, literals, pattern = RULES[place]
         suspects.append((name, tuple([each for each in literals if each in found]), pattern))
-    if BASE64 in found:
-        suspects.append((BASE64, (), ""))
+    suspects += [(name, (), "") for name in _FUNCTIONS if name in found]
     return suspects

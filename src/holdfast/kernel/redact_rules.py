@@ -6,6 +6,7 @@ each letter once.
 
 from __future__ import annotations
 
+from holdfast.kernel.text import split_words
 from holdfast.kernel.vendor_rules import VENDOR_RULES
 
 TYPE_CHECKING = False
@@ -13,15 +14,24 @@ if TYPE_CHECKING:
     Rule = tuple[str, tuple[str, ...], str]
 
 # Raise it when the rules find more: `holdfast doctor` then looks again at what is stored.
-RULES_VERSION = 2
+RULES_VERSION = 4
 
 KEYS = tuple(
     f"{what}{sign}key"
-    for what in ("api", "access", "private", "account", "preshared", "encryption", "signing")
+    for what in (
+        "api",
+        "access",
+        "private",
+        "account",
+        "preshared",
+        "encryption",
+        "signing",
+        "auth",
+    )
     for sign in ("", "_", "-", " ")
 )
 NAMES_OF_SECRETS = (
-    *("secret", "token", "passw", "passphrase", "passcode", "pwd", "credential", "mnemonic"),
+    *split_words("secret token passw passphrase passcode pwd credential mnemonic"),
     *KEYS,
 )
 # Names that say less: their values must look random.
@@ -34,7 +44,7 @@ _FREE = r"(?!\[redacted:|\$[({A-Za-z_]|<|\{)"
 _QUOTE = r"(?:\\{0,3}[\"'`]|&quot;|&#3[49];)?"
 _NAME = (
     r"(?i:secret|token|passwd|password|passwort|passphrase|passcode|pwd|credential|mnemonic"
-    r"|(?:api|access|private|account|preshared|encryption|signing)[_ -]?key)"
+    r"|(?:api|access|private|account|preshared|encryption|signing|auth)[_ -]?key)"
     r"(?i:s|[_-]?(?:key|value|id|base|prod|production|dev|test|staging|live|b64|base64|raw|[0-9]{1,2})){0,2}"
 )
 # A value in quotes ends with them; a bare one at a blank, a bracket or the next parameter.
@@ -42,6 +52,8 @@ _VALUE = (
     r"(?:(?<=[\"'`])(?P<quoted>[^\s\"'`\\]{5,300}+)"
     r"|(?P<value>(?:(?!&[A-Za-z_]{1,30}=|\\[nrt\"']|&quot;)[^\s\"'`,;<>(){}\[\]\x1b]){5,300}+)(?![(\[]))"
 )
+_FLAGS = r"(?:-[A-Za-z0-9]{1,10}[ \t]{1,3}(?:[0-9]{1,3}[ \t]{1,3})?){1,4}"
+_ARGUMENT = r"(?:[^\s-]\S{0,200}[ \t]{1,3})"
 _WORD = r"(?P<value>[^\s\"'`<>|;]{4,2000})"
 
 # Prefixes that vendors put before keys: lists of shapes grow old, prefixes do not. What follows must look random.
@@ -100,9 +112,9 @@ OWN_RULES: tuple[Rule, ...] = (
     ),
     (
         "webhook",
-        (
-            *("hooks.slack.com/", "webhook.office.com/", "logic.azure.com", "hooks.zapier.com/"),
-            *("chat.googleapis.com/", "discord.com/api/", "discordapp.com/api/"),
+        split_words(
+            "hooks.slack.com/ webhook.office.com/ logic.azure.com hooks.zapier.com/ "
+            "chat.googleapis.com/ discord.com/api/ discordapp.com/api/"
         ),
         r"https://(?:hooks\.slack\.com|[a-z0-9.-]{0,60}webhook\.office\.com|[a-z0-9.-]{1,60}logic\.azure\.com(?::\d{1,5})?"
         r"|hooks\.zapier\.com|chat\.googleapis\.com|discord(?:app)?\.com/api)/"
@@ -128,6 +140,20 @@ OWN_RULES: tuple[Rule, ...] = (
         EDGE
         + r"eyJ[A-Za-z0-9_-]{8,4000}+\.(?:eyJ[A-Za-z0-9_-]{8,8000}+\.[A-Za-z0-9_-]{0,2000}"
         + r"|[A-Za-z0-9_-]{0,1000}+(?:\.[A-Za-z0-9_-]{8,8000}+){3})",
+    ),
+    ("mapbox-token", ("eyJ",), r"(?<=\bsk\.)eyJ[A-Za-z0-9_-]{20,400}+\.[A-Za-z0-9_-]{20,64}"),
+    ("twilio-key", ("SK",), EDGE + r"SK[0-9a-f]{32}(?![A-Za-z0-9])"),
+    (
+        "twitter-token",
+        ("AAAAAAAAAAAAAAAAAAAAA",),
+        EDGE
+        + r"(?P<keep>)(?P<value>A{20,24}(?:[A-Za-z0-9]|%[0-9A-F]{2}){60,120}+)(?![A-Za-z0-9+/=])",
+    ),
+    (
+        "dotted-token",
+        (".",),
+        r"(?<![A-Za-z0-9_.-])(?:[MNO][A-Za-z0-9_-]{23,28}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}"
+        r"|pat[A-Za-z0-9]{14}\.[0-9a-f]{64})(?![A-Za-z0-9_-])",
     ),
     (
         "vendor-key",
@@ -210,6 +236,13 @@ OWN_RULES: tuple[Rule, ...] = (
         + _VALUE,
     ),
     (
+        "quoted-words",
+        NAMES_OF_SECRETS,
+        r"(?P<keep>(?:SECRET|TOKEN|PASSW(?:OR)?D|PASSPHRASE|(?:API|ACCESS)_KEY)=[\"'])"
+        + _FREE
+        + r"(?P<value>[^\s\"'`\\]{1,200}(?: [^\s\"'`\\]{1,1000}){1,12})(?=[\"'])",
+    ),
+    (
         "named-phrase",
         ("passphrase", "passphrase ", "mnemonic", "seed phrase", "seed_phrase", "recovery phrase"),
         r"(?P<keep>(?i:passphrase|mnemonic|(?:seed|recovery)[_ ]phrase)"
@@ -236,27 +269,25 @@ OWN_RULES: tuple[Rule, ...] = (
     (
         "option",
         (
-            *(
-                "-password",
-                "-passwd",
-                "-passphrase",
-                "-pass ",
-                "-token",
-                "-secret",
-                "-apikey",
-                "-key ",
-            ),
-            *(
-                "-auth ",
-                "-user ",
-                "-pwd ",
-                "-credential",
-                "-oauth2-bearer ",
-                "-storepass ",
-                "-keypass ",
-            ),
+            "-password",
+            "-passwd",
+            "-passphrase",
+            "-pass ",
+            "-token",
+            "-secret",
+            "-apikey",
+            "-key ",
+            "-body ",
+            "-value ",
+            "-auth ",
+            "-user ",
+            "-pwd ",
+            "-credential",
+            "-oauth2-bearer ",
+            "-storepass ",
+            "-keypass ",
         ),
-        r"(?P<keep>-(?:password|passwd|passphrase|pass|token|secret|apikey|auth|credentials?|pwd|user|key|oauth2-bearer|storepass|keypass)"
+        r"(?P<keep>-(?:password|passwd|passphrase|pass|token|secret|apikey|auth|credentials?|pwd|user|key|oauth2-bearer|storepass|keypass|secret-string|body|value)"
         r"(?:\s{1,3}|=|[\"'],\s{0,3})[\"']?)(?!-)" + _FREE + _WORD,
     ),
     (
@@ -274,29 +305,26 @@ OWN_RULES: tuple[Rule, ...] = (
     (
         "spaced-secret",
         (
-            *(
-                "password ",
-                "passwd ",
-                "passphrase ",
-                "password\t",
-                "password(",
-                "password',",
-                'password",',
-            ),
-            *(
-                "token ",
-                "secret ",
-                "key ",
-                "requirepass ",
-                "identified by",
-                "-passin",
-                "-passout",
-            ),
+            "password ",
+            "passwd ",
+            "passwort ",
+            "passphrase ",
+            "password\t",
+            "password(",
+            "password',",
+            'password",',
+            "token ",
+            "secret ",
+            "key ",
+            "requirepass ",
+            "identified by",
+            "-passin",
+            "-passout",
             "-securestring",
         ),
-        r"(?P<keep>(?i:password|passwd|passphrase|secret|token|key|requirepass|identified(?:\s{1,3}with\s{1,3}\S{1,40})?\s{1,3}by"
+        r"(?P<keep>(?i:password|passwd|passwort|passphrase|secret|token|key|requirepass|identified(?:\s{1,3}with\s{1,3}\S{1,40})?\s{1,3}by"
         r"|-pass(?:in|out)|-securestring(?:\s{1,3}-(?:string|asplaintext|force)){0,3})"
-        r"(?:\s{1,3}(?:is|was|as|to|for\s{1,3}[^\s]{1,40}\s{1,3}is)\b:?|\s{1,3}(?:->|=>|\|))?(?:[\"'],)?[\s(]{1,4}(?:pass:)?(?P<quote>[\"'`]{0,1}))"
+        r"(?:\s{1,3}(?:is|was|as|to|ist|lautet|for\s{1,3}[^\s]{1,40}\s{1,3}is)\b:?|\s{1,3}(?:->|=>|\|))?(?:[\"'],)?[\s(]{1,4}(?:pass:)?(?P<quote>[\"'`]{0,1}))"
         + _FREE
         + r"(?P<value>[^\s\"'`<>|]{4,500})",
     ),
@@ -306,6 +334,21 @@ OWN_RULES: tuple[Rule, ...] = (
         r"(?P<keep>(?i:sqlplus\s{1,3}(?:-\S{1,20}\s{1,3}){0,3}|thin:)[A-Za-z0-9_$#]{1,64}/)"
         + _FREE
         + r"(?P<value>[^\s/@\"']{3,128})(?=@)",
+    ),
+    (
+        "htpasswd",
+        ("htpasswd ",),
+        r"(?P<keep>(?i:htpasswd)[ \t]{1,3}(?=[^\n]{0,40}?-[A-Za-z]{0,6}b)"
+        r"(?:(?=[^\n]{0,40}?-[A-Za-z]{0,6}n)"
+        + _FLAGS
+        + _ARGUMENT
+        + r"|"
+        + _FLAGS
+        + _ARGUMENT
+        + _ARGUMENT
+        + r")[\"']?)"
+        + _FREE
+        + _WORD,
     ),
     (
         "netrc",

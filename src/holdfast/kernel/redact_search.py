@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 
-from holdfast.kernel.redact_judges import JUDGES, decode, is_mixed
-from holdfast.kernel.redact_quick import BASE64, literals_in, suspects
+from holdfast.kernel.redact_judges import JUDGES, decode, is_column_value, is_mixed
+from holdfast.kernel.redact_quick import BASE64, COLUMN, literals_in, suspects
 from holdfast.kernel.redact_rules import EDGE, RULES
 from holdfast.kernel.vendor_rules import VENDOR_RULES
 
@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 
 # Rules that are looked for everywhere: their literal does not stand at their beginning.
 ANYWHERE = frozenset(
-    ["webhook", *(name for name, _, pattern in VENDOR_RULES if not pattern.startswith(EDGE))]
+    [
+        "webhook",
+        "dotted-token",
+        *(name for name, _, pattern in VENDOR_RULES if not pattern.startswith(EDGE)),
+    ]
 )
 _ALL_NAMES = frozenset(name for name, _, _ in RULES)
 # Rules that know a key by its own shape, whatever stands before it.
@@ -31,6 +35,17 @@ _LONGEST_VALUE = 300
 _REST_OF_VALUE = r"[^\s\"'`,;<>(){}\[\]\\]*+"
 # Over how many line breaks a secret may go on.
 MOST_BREAKS = 8
+
+# How often one after the other a secret may be encoded, and how long a table may be.
+MOST_ENCODINGS, MOST_ROWS = 2, 500
+_SQL_FIELD = r"\s*(?:'(?:[^'\n]|'')*'|[^',()\n]*)\s*"
+_SQL_ROW = r"\(((?:'(?:[^'\n]|'')*+'|[^'()\n]){1,4000}+)\)"
+_TABLE_HEAD = (
+    r"(?im)^\0?(?P<head>(?=[^\n]{0,1000}password)[\"']?[a-z][a-z0-9_]{0,40}[\"']?(?P<sign>[,;\t])"
+    r"(?:[\"']?[a-z][a-z0-9_]{0,40}[\"']?(?:(?P=sign)|(?=\r?$))){1,60})(?=\r?\n)"
+)
+_MARKDOWN_ROW = r"\r?\n[ \t]{0,8}\|([^\n]{1,2000})"
+_MARKDOWN_HEAD = r"(?im)^\0?[ \t]{0,8}\|(?P<head>(?=[^\n]{0,1000}password)[^\n]{1,1000})\|[ \t]{0,8}\r?\n[ \t]{0,8}\|[ :|-]{3,1000}(?=\r?\n)"
 
 _compiled: dict[str, re.Pattern[str]] = {}
 
@@ -48,7 +63,10 @@ def find_spans(text: str, rules: Sequence[Rule]) -> list[Span]:
     spans += _follow_lines(text, rules, spans)
     if "%" in text:
         spans += _decode_percent(text, rules)
-    if any(name == BASE64 for name, _, _ in rules):
+    functions = [name for name, _, pattern in rules if not pattern]
+    if COLUMN in functions:
+        spans += _search_columns(text)
+    if BASE64 in functions:
         spans += _decode_base64(text)
     return _merge(spans)
 
@@ -205,15 +223,17 @@ def _decode_percent(text: str, rules: Sequence[Rule]) -> list[Span]:
     for word in _compile(r"[^\s\"'<>`]+").finditer(text):
         if "%" not in word[0]:
             continue
-        letters: list[str] = []
-        places: list[int] = []
-        for one in _compile(r"%([0-9A-Fa-f]{2})|(.)").finditer(text, *word.span()):
-            letters.append(one[2] or chr(int(one[1], 16)))
-            places.append(one.start())
-        decoded = "".join(letters)
+        decoded = word[0]
+        places = list(range(word.start(), word.end() + 1))
+        for _ in range(MOST_ENCODINGS):
+            letters: list[str] = []
+            starts: list[int] = []
+            for one in _compile(r"%([0-9A-Fa-f]{2})|(.)").finditer(decoded):
+                letters.append(one[2] or chr(int(one[1], 16)))
+                starts.append(places[one.start()])
+            decoded, places = "".join(letters), [*starts, word.end()]
         if len(decoded) == len(word[0]):
             continue
-        places.append(word.end())
         for start, end, name in _match_rules(decoded, rules):
             if "[redacted:" not in decoded[start:end]:
                 found.append((places[start], places[end], name))
@@ -226,6 +246,76 @@ def _decode_base64(text: str) -> list[Span]:
     runs = r"(?<![A-Za-z0-9+/_-])(?:[A-Za-z0-9+/]{60,80}\r?\n)*[A-Za-z0-9+/_-]{16,100000}+={0,2}"
     for run in _compile(runs).finditer(text):
         decoded = decode(run[0])
-        if decoded and find_spans(decoded, suspects(literals_in(decoded) - {BASE64})):
+        if decoded and _holds_secret(decoded, MOST_ENCODINGS - 1):
             found.append((*run.span(), BASE64))
+    return found
+
+
+def _holds_secret(text: str, encodings: int) -> bool:
+    """Return whether a text holds a secret, under no more encodings in base64 than these."""
+    literals = literals_in(text)
+    if find_spans(text, suspects(literals - {BASE64})):
+        return True
+    inner = decode(text) if encodings and BASE64 in literals else ""
+    return bool(inner) and _holds_secret(inner, encodings - 1)
+
+
+# Tables
+
+
+def _search_columns(text: str) -> list[Span]:
+    """Search the columns of passwords: of rows with signs between their fields, and of `VALUES` in SQL."""
+    found: list[Span] = []
+    heads = r"(?i:insert\s{1,3}into)\s{1,3}[^\s(]{1,100}\s{0,3}\(([^()\n]{1,1000})\)\s{0,3}(?i:values)\s{0,3}(?=\()"
+    for head in _compile(heads).finditer(text):
+        columns = [name.strip(" \"'`[]") for name in head[1].split(",")]
+        end = head.end()
+        row = _compile(_SQL_ROW).match(text, end)
+        while row is not None:
+            found += _list_passwords(columns, _compile(_SQL_FIELD), text, row.start(1), row.end(1))
+            row = _compile(r"\s{0,3},\s{0,8}" + _SQL_ROW).match(text, row.end())
+    for head in _compile(_MARKDOWN_HEAD).finditer(text) if "|" in text else ():
+        columns = head["head"].split("|")
+        row = _compile(_MARKDOWN_ROW).match(text, head.end())
+        while row is not None:
+            found += [
+                one
+                for one in _list_passwords(columns, _compile(r"[^|\n]*"), text, *row.span(1))
+                if any(letter.isdigit() for letter in text[one[0] : one[1]])
+                and " " not in text[one[0] : one[1]]
+            ]
+            row = _compile(_MARKDOWN_ROW).match(text, row.end())
+    start = 0
+    for head in _compile(_TABLE_HEAD).finditer(text):
+        sign = head["sign"]
+        columns = [name.strip("\"'") for name in head["head"].split(sign)]
+        if head.start() < start:
+            continue  # a row of the table before
+        start = text.index("\n", head.end()) + 1
+        for _ in range(MOST_ROWS):
+            end = text.find("\n", start)
+            end = len(text) if end < 0 else end
+            if text.count(sign, start, end) != len(columns) - 1:
+                break
+            found += _list_passwords(columns, _compile(f"[^{sign}\n]*"), text, start, end)
+            start = end + 1
+    return found
+
+
+def _list_passwords(
+    columns: list[str], field: re.Pattern[str], text: str, start: int, end: int
+) -> list[Span]:
+    """List the passwords in a row."""
+    found: list[Span] = []
+    for name in columns:
+        match = field.match(text, start, end)
+        if match is None:
+            return found
+        value = match[0].strip()
+        first = match.start() + len(match[0]) - len(match[0].lstrip())
+        bare = value.strip("\"'`")
+        if name.strip().lower().endswith("password") and is_column_value(bare, bare != value):
+            first += value.find(bare)
+            found.append((first, first + len(bare), COLUMN))
+        start = match.end() + 1
     return found

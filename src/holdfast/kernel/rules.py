@@ -42,8 +42,6 @@ class Decision:
     whatever stands at the first path is renamed to the second, before the views are written.
     `attests` asks for a snapshot whose digest is in the chain."""
 
-    __slots__ = ("attests", "effects", "moves", "records")
-
     def __init__(
         self,
         records: Sequence[tuple[str, Any]] = (),

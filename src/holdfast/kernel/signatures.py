@@ -10,17 +10,14 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from holdfast.kernel import canonical_json, config
 from holdfast.kernel.errors import HoldfastError, NotAllowed
+from holdfast.kernel.rules import Person
 from holdfast.kernel.trust import remember_signers, signers_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from holdfast.kernel.rules import Person
-    from holdfast.kernel.workspace import Workspace
+from holdfast.kernel.workspace import Workspace
 
 # Signatures for git, or for another program, are none of ours.
 NAMESPACE = "holdfast"
@@ -62,15 +59,15 @@ def sign(workspace: Workspace, person: Person, text: str, *, command: str) -> Pe
     if done.returncode != 0 or not signature.startswith("-----BEGIN SSH SIGNATURE"):
         raise NotAllowed(
             f"The key {key} signed nothing: {_said(done)}.",
-            hint="gate.key names the key; its public half stands in the file of gate.signers.",
+            hint="gate.key names the key; its public half is in the file of gate.signers.",
             kind="no_signature",
         )
     person = type(person)(person, signed=text, signature=signature)
     person["signer"] = signer_of(workspace, person)
     if not person["signer"]:
         raise NotAllowed(
-            f"The key {key} is none of the signers in {signers}.",
-            hint="gate.key names the key; its public half stands in the file of gate.signers.",
+            f"The key {key} is not one of the signers in {signers}.",
+            hint="gate.key names the key; its public half is in the file of gate.signers.",
             kind="no_signature",
         )
     try:

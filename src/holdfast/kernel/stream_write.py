@@ -6,7 +6,6 @@ from holdfast.journal.interface import ATTESTED
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.digest import id_of, record_id
 from holdfast.kernel.state import attest, fold, is_attestation_due, is_proven, load_folded
-from holdfast.kernel.views import move
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,13 +40,6 @@ if TYPE_CHECKING:
 class StreamWrite:
     """One order of a commit, with what is known of its stream at each step."""
 
-    __slots__ = (
-        *("actor", "after", "append", "displaced", "effects", "folded", "id", "is_ahead"),
-        *("is_remembered", "knows_rows", "new_rows", "paths"),
-        *("new_state", "now", "order", "reports", "rows", "rules", "sightings", "staged", "state"),
-        *("stream", "texts", "version", "workspace", "writer"),
-    )
-
     def __init__(self, writer: Writer, order: Order, id: str, actor: str, now: int) -> None:
         self.writer = order.writer or writer
         # Of the writer that holds the lock, which may be another worktree's.
@@ -65,11 +57,7 @@ class StreamWrite:
         self.folded = 0
         self.is_remembered = False
         self.after = ""
-        # The views that the state shows, as far as they are known without rendering it.
-        self.paths: frozenset[str] | None = None
         self.rows: dict[str, ViewRow] = {}
-        # Whether the rows are those that this writer left there with its last commit.
-        self.knows_rows = False
         # Reconciled.
         self.sightings: dict[str, Sighting] = {}
         # Decided.
@@ -77,8 +65,6 @@ class StreamWrite:
         self.new_state: Any = None
         self.texts: Mapping[str, str] = {}
         self.effects: list[Effect] = []
-        # Decided and staged before the lock was had.
-        self.is_ahead = False
         # Staged and projected.
         self.new_rows: list[ViewRow] = []
         self.staged: list[Sighting] = []
@@ -90,7 +76,7 @@ class StreamWrite:
 
 
 def load(write: StreamWrite) -> None:
-    write.is_remembered, write.after, write.paths = False, "", None
+    write.is_remembered, write.after = False, ""
     write.state, head, records = load_folded(write.journal, write.rules, write.stream)
     write.folded = len(records)
     write.version = head["version"] if head else 0
@@ -99,24 +85,12 @@ def load(write: StreamWrite) -> None:
 
 def load_rows(write: StreamWrite) -> None:
     """What the journal knows of the stream's files in this worktree."""
-    move.finish(write.workspace, write.stream)
-    write.rows, write.knows_rows = read_rows(write), False
-
-
-def paths_of(write: StreamWrite) -> frozenset[str]:
-    """The views that the state shows."""
-    if write.paths is None:
-        write.paths = frozenset(write.rules.render(write.state))
-    return write.paths
-
-
-def read_rows(write: StreamWrite) -> dict[str, ViewRow]:
     rows = write.journal.views(worktree=write.workspace.root, stream=write.stream)
-    return {row["path"]: row for row in rows}
+    write.rows = {row["path"]: row for row in rows}
 
 
 def draft(
-    redactor: Redactor,
+    redactor: Redactor | None,
     id: str,
     records: Sequence[tuple[str, Any]],
     actor: str,
@@ -124,15 +98,15 @@ def draft(
     *,
     first: int = 0,
 ) -> list[Draft]:
-    """Records with their ids, redacted. Every text of a record passes here once. `first` is how many
-    of the same command come before."""
+    """Records with their ids, redacted unless there is no redactor. Every text of a record passes here once.
+    `first` is how many of the same command come before."""
     drafts: list[Draft] = []
     at = clock.precise(now)
     if not actor.isascii():
         actor, _ = canonical_json.storable(actor)
     for position, (kind, said) in enumerate(records, first):
         body, text = canonical_json.storable(said)
-        clean = redactor.value(body, text)
+        clean = redactor.value(body, text) if redactor else body
         if clean is not body:
             text = canonical_json.dumps(clean)
         drafts.append(
@@ -148,14 +122,15 @@ def draft(
     return drafts
 
 
-def decided(
+def make_records(
     writer: Writer, rules: Rules, decision: Decision, known: Known, id: str, actor: str, now: int
 ) -> tuple[list[Draft], Any, Snapshot]:
     """The records of a decision, the state after them, and what of it becomes a snapshot.
 
     A stream of decisions gets a record with the digest of its state from time to time: a reader
     believes no other snapshot of it."""
-    drafts = draft(writer.redactor, id, decision.records, actor, now)
+    redactor = None if getattr(rules, "EXACT", False) else writer.redactor
+    drafts = draft(redactor, id, decision.records, actor, now)
     state = fold(rules, known.state, drafts)
     proven = is_proven(rules)
     if decision.attests or (
@@ -194,7 +169,7 @@ def row_of(
         "path": sighting.path,
         "stream": write.stream,
         "found": sighting.found,
-        "found_version": write.version,
+        "found_version": sighting.shown,
         "placed": placed,
         "placed_version": version,
         "digest": digest,

@@ -9,10 +9,23 @@ UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 # Letters that people do not see and a model reads: tags, marks of direction and of format, blanks and fillers
 # of no width, selectors of a variant, separators of lines that are none to most programs. First and last.
 _UNSEEN = (
-    *((0xAD, 0xAD), (0x34F, 0x34F), (0x70F, 0x70F), (0x115F, 0x1160)),
-    *((0x17B4, 0x17B5), (0x180B, 0x180F), (0x200B, 0x200B), (0x2028, 0x202E)),
-    *((0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0D), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0)),
-    *((0xFFF0, 0xFFFB), (0x13430, 0x1343F), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A)),
+    (0xAD, 0xAD),
+    (0x34F, 0x34F),
+    (0x70F, 0x70F),
+    (0x115F, 0x1160),
+    (0x17B4, 0x17B5),
+    (0x180B, 0x180F),
+    (0x200B, 0x200B),
+    (0x2028, 0x202E),
+    (0x2060, 0x206F),
+    (0x3164, 0x3164),
+    (0xFE00, 0xFE0D),
+    (0xFEFF, 0xFEFF),
+    (0xFFA0, 0xFFA0),
+    (0xFFF0, 0xFFFB),
+    (0x13430, 0x1343F),
+    (0x1BCA0, 0x1BCA3),
+    (0x1D173, 0x1D17A),
     (0xE0000, 0xE0FFF),
 )
 # A joiner stays between two letters of a script that needs it, or between two emoji; a selector for the look
@@ -117,6 +130,11 @@ def one_line(text: str, most: int = 0) -> str:
     return line if not most or len(line) <= most else line[: most - 1] + "…"
 
 
+def split_words(text: str) -> tuple[str, ...]:
+    """Return the words of a text: names, or the options of a command, without a line for each."""
+    return tuple(text.split())
+
+
 def quoted(text: str, most: int = 240) -> str:
     """A text of others as a literal inside a sentence of ours: one line in quotation marks, which it cannot
     close, of at most so many characters."""
@@ -154,12 +172,20 @@ def code(command: str) -> str:
 
 # What a client would read a file for, anywhere in a prompt, and a letter that looks like it.
 AT_SIGN, WIDE_AT_SIGN = "@", "\N{FULLWIDTH COMMERCIAL AT}"
+# How the first prompt of a handover begins; the request follows.
+HANDED_OVER = "Continue this work: "
+ABOUT_SIGNS = f"\n({WIDE_AT_SIGN} stands for the at sign here.)"
 
 
 def defuse(text: str) -> str:
     """A text of others for a prompt that a client reads before its model does: `@path` names no file there.
     Gemini CLI and Qwen Code take it for one in the middle of a word, too."""
     return text.replace(AT_SIGN, WIDE_AT_SIGN)
+
+
+def without_order(request: str) -> str:
+    """Return a request without the words with which a handover asks for it."""
+    return request.removeprefix(HANDED_OVER)
 
 
 def undo_defuse(text: str) -> str:
@@ -181,7 +207,7 @@ def letter_width(letter: str) -> int:
     return 2 if east_asian_width(letter) in "WF" else 1
 
 
-def shortened(text: str, columns: int) -> str:
+def fit(text: str, columns: int) -> str:
     """The beginning of a text that fits into so many columns."""
     if width(text) <= columns:
         return text

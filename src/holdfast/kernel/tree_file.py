@@ -74,8 +74,6 @@ class TreeFile:
     `is_strict`: no link at all may be on the way, also none to another folder of the tree.
     """
 
-    __slots__ = ("is_strict", "path", "root")
-
     def __init__(self, root: str, path: str, *, is_strict: bool = False) -> None:
         refuse_name(root, path)
         self.root = root
@@ -282,8 +280,6 @@ def place_new(one: TreeFile, other: TreeFile, *, folder_mode: int | None = None)
 
 class OpenFolder:
     """The folder that a file is in, as a descriptor to name the file from: `with OpenFolder(file) as folder`."""
-
-    __slots__ = ("_descriptor",)
 
     def __init__(self, file: TreeFile, *, make: bool = False, mode: int = 0o777) -> None:
         parts = file.path.split("/")[:-1]

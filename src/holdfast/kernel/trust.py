@@ -56,7 +56,7 @@ ORIGIN = "origin"
 # The folder of the marks for what this user asked for in a clone: commands of probes, issues, journals.
 MARKS = "probes"
 EVERYTHING = 2**63 - 1
-# The list of the workspaces that this user has set up; `maintenance.registry` keeps it.
+# The list of the workspaces that this user has set up; `maintenance.known_roots` keeps it.
 WORKSPACES = "workspaces.json"
 
 
@@ -368,5 +368,5 @@ def _change(change: Callable[[list[Word]], list[Word]]) -> None:
     os.makedirs(place, 0o700, exist_ok=True)
     with WorkspaceLock(place):
         document = {"schema": SCHEMA, "trusted": change(_read())}
-        text = canonical_json.indented(document)
+        text = canonical_json.dump_indented(document)
         write_synced(os.path.join(place, FILE), text.encode() + b"\n")

@@ -37,12 +37,6 @@ LARGEST_POINTER = 65536
 class Workspace:
     """The places of one worktree of one workspace, and its journal once it is asked for."""
 
-    __slots__ = (
-        *("_journal", "_private", "_spool", "_url", "_waits_until", "begins_journal", "git_dir"),
-        *("home", "ignored_settings", "local", "own_git_dir", "patience", "root", "spools"),
-        *("tool_folder", "wants_forwarder"),
-    )
-
     def __init__(
         self, root: str, *, git_dir: str, home: str, local: bool = False, own_git_dir: str = ""
     ) -> None:
@@ -91,9 +85,13 @@ class Workspace:
         if self.local:
             return ""
         if self._url is None:
-            from holdfast.remote.address import address_of
+            from holdfast.kernel.config import read_early
 
-            self._url = address_of(self)
+            self._url = read_early(self, "journal.url")
+            if self._url:
+                from holdfast.remote.address import address_of
+
+                self._url = address_of(self)
         return self._url
 
     @property

@@ -26,11 +26,6 @@ class Writer:
     part of a command from the inbox that an agent may ask for; None if it may not.
     """
 
-    __slots__ = (
-        *("accept", "displaced", "lives", "locked_at", "locked_by", "redactor"),
-        *("remembered", "rules_of", "workspace"),
-    )
-
     def __init__(
         self,
         workspace: Workspace,
@@ -71,18 +66,12 @@ class Writer:
 
     def load(self, stream: str) -> Any:
         """Read the state of a stream. The next commit to the stream does not read it again."""
-        state, head = load(self.workspace.journal, self.rules_of(stream), stream)
+        state, head = self.load_with_head(stream)
         self.remember(stream, state, head)
         return state
 
-    def current(self, stream: str) -> tuple[Any, Head | None]:
-        """The state of a stream and its head. A state that this writer left there is not read again."""
-        known = self.remembered.get(stream)
-        if known is not None:
-            loaded = self.workspace.journal.load(stream, known=known.version)
-            head = loaded["head"]
-            if head is not None and head["version"] == loaded["snapshot_version"] == known.version:
-                return known.state, head
+    def load_with_head(self, stream: str) -> tuple[Any, Head | None]:
+        """Return the state of a stream, and its head."""
         return load(self.workspace.journal, self.rules_of(stream), stream)
 
     def remember(self, stream: str, state: Any, head: Head | None) -> None:
@@ -92,4 +81,4 @@ class Writer:
         if known is not None and known.state is state:
             return
         if head is not None:
-            self.remembered[stream] = Remembered(state, head["version"], "", has_views=True)
+            self.remembered[stream] = Remembered(state, head["version"])

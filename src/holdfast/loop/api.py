@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from holdfast.kernel.arguments import checks_arguments
 from holdfast.kernel.errors import HoldfastError, Stopped, Usage
 from holdfast.kernel.git_exclude import hide_new
+from holdfast.kernel.streams import open_writer
 from holdfast.loop import commands
 from holdfast.loop.commands import (
     AdvanceRequest,
@@ -18,16 +18,12 @@ from holdfast.loop.commands import (
     TaskRequest,
 )
 from holdfast.loop.rules.checkpoint import checkpoint_of, current_step, status_of, step_named
-from holdfast.loop.rules.model import EXECUTE, IN_PROGRESS, PASSED, TRACKS
-from holdfast.loop.rules.tasks import plain_tasks, remaining
-
-if TYPE_CHECKING:
-    from holdfast.loop.rules.model import LoopState
-    from holdfast.loop.rules.tasks import TrackTask
-    from holdfast.loop.track import Track, TrackResult
+from holdfast.loop.rules.model import EXECUTE, IN_PROGRESS, PASSED, TRACKS, LoopState
+from holdfast.loop.rules.tasks import TrackTask, plain_tasks, remaining
+from holdfast.loop.track import Track, TrackResult, find_track
+from holdfast.offers import Offers
 
 
-@checks_arguments
 class Loop:
     """One track: its steps, and where it is."""
 
@@ -55,7 +51,6 @@ class Loop:
         return current_step(commands.advance(self._track, request).state)
 
 
-@checks_arguments
 class LoopStep:
     """A step at work. An exception fails it; leaving it unfinished keeps it for the next process."""
 
@@ -171,3 +166,10 @@ def _checked(tasks: Sequence[str]) -> list[TrackTask]:
     if len(set(tasks)) < len(tasks):
         raise Usage("Two tasks of a step have the same name.", hint="Give each a name of its own.")
     return plain_tasks(tasks)
+
+
+def loop(opened: Offers, track: str) -> Loop:
+    """Return a track of `conductor/tracks`, or one that the journal knows elsewhere, to take its steps one by
+    one."""
+    place = find_track(opened.place, track)
+    return Loop(Track(opened.place, open_writer(opened.place), place, actor=opened.actor))

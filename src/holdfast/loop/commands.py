@@ -9,17 +9,18 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any, TypedDict
 
-from holdfast.estop.stop import refuse_stopped
 from holdfast.kernel.errors import NotFound, Usage
+from holdfast.kernel.rules import Person
+from holdfast.kernel.stops import refuse_stopped
 from holdfast.kernel.text import quote
-from holdfast.loop.history import attempts, events
+from holdfast.loop.history import Attempt, attempts, events
 from holdfast.loop.rules.checkpoint import (
     active_blockers,
     checkpoint_of,
     checkpoints_of,
-    counted,
+    count_done,
     current_step,
     is_due,
     loop_of,
@@ -31,28 +32,19 @@ from holdfast.loop.rules.checkpoint import (
 from holdfast.loop.rules.decisions import cycles_of, limit_of, list_persons_part
 from holdfast.loop.rules.model import (
     COMPLETE,
-    COUNTERS,
     EXECUTE,
     FIX,
     IN_PROGRESS,
     METADATA,
     PASSED,
-    PROGRESS_NUMBERS,
+    PROGRESS,
     RUNNABLE,
+    LoopState,
 )
 from holdfast.loop.rules.orchestrator import command_of
-from holdfast.loop.rules.tasks import count_tasks, same_task
-from holdfast.loop.track import NextTask, find_next_task
+from holdfast.loop.rules.tasks import TrackTask, count_tasks, same_task
+from holdfast.loop.track import NextTask, Track, TrackResult, find_next_task
 
-if TYPE_CHECKING:
-    from holdfast.kernel.rules import Person
-    from holdfast.loop.history import Attempt
-    from holdfast.loop.rules.model import LoopState
-    from holdfast.loop.rules.tasks import TrackTask
-    from holdfast.loop.track import Track, TrackResult
-
-PROGRESS_COUNTS = tuple(dict.fromkeys((*PROGRESS_NUMBERS, *COUNTERS)))
-PROGRESS_TEXTS = ("current_task", "current_issue")
 _SAVED = "What you said is saved."
 
 
@@ -172,13 +164,13 @@ def report_progress(track: Track, request: ProgressRequest) -> TrackResult:
     if not request.fields and not request.outputs and not request.notes:
         raise Usage(
             "There is no progress in that.",
-            hint=f"Give notes, output files, or one of {', '.join(_PROGRESS)}.",
+            hint=f"Give notes, output files, or one of {', '.join(PROGRESS)}.",
         )
     for name, value in request.fields.items():
-        if name not in _PROGRESS:
-            raise Usage(f"There is no progress {name!r:.40}.", hint=", ".join(_PROGRESS))
-        if isinstance(value, bool) or not isinstance(value, _PROGRESS[name]):
-            kind = "a whole number" if _PROGRESS[name] is int else "text"
+        if name not in PROGRESS:
+            raise Usage(f"There is no progress {name!r:.40}.", hint=", ".join(PROGRESS))
+        if isinstance(value, bool) or not isinstance(value, PROGRESS[name][0]):
+            kind = "a whole number" if PROGRESS[name][0] is int else "text"
             raise Usage(f"{name} must be {kind}.")
     return _report(
         track,
@@ -190,12 +182,6 @@ def report_progress(track: Track, request: ProgressRequest) -> TrackResult:
             "notes": request.notes,
         },
     )
-
-
-_PROGRESS: dict[str, type] = {
-    **dict.fromkeys(PROGRESS_COUNTS, int),
-    **dict.fromkeys(PROGRESS_TEXTS, str),
-}
 
 
 def complete_task(track: Track, request: TaskRequest) -> TrackResult:
@@ -228,7 +214,7 @@ def pass_step(track: Track, request: PassRequest) -> TrackResult:
         command["done_tasks"] = count_tasks(tasks, checkpoint_of(state, EXECUTE))[0]
     folders = (request.folder or track.workspace.root, track.workspace.root)
     missing = [
-        f"There is no file {path}; its name is recorded all the same."
+        f"There is no file {path}; its name is recorded."
         for path in request.outputs
         if not any(os.path.exists(os.path.join(folder, path)) for folder in folders)
     ]
@@ -357,7 +343,7 @@ def _doubts(checkpoint: Mapping[str, Any], step: str, resume_from: str | None) -
             f"--resume-from {resume_from}: the last task that is done is {last or 'none'}."
         )
     for key, field in ((EXECUTE, "tasks_total"), (FIX, "issues_total")):
-        if step == key and counted(checkpoint, field) is None:
+        if step == key and count_done(checkpoint, field) is None:
             option = field.replace("_", "-")
             found.append(f"How many? Say --{option} N, so that progress means something.")
     return found

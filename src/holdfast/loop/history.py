@@ -7,21 +7,16 @@ line.
 
 from __future__ import annotations
 
-import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.kernel.errors import NotFound
 from holdfast.kernel.jsonl import LineFile
-from holdfast.kernel.views.files import Unreadable, read_file, target_of
-from holdfast.loop.rules.model import HISTORY, METADATA
-from holdfast.processes.output_file import outputs
+from holdfast.kernel.tree_file import TreeFile
+from holdfast.kernel.views.files import Unreadable, read_file
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from holdfast.journal.interface import Journal, Record
-    from holdfast.kernel.tree_file import TreeFile
-    from holdfast.kernel.workspace import Workspace
     from holdfast.loop.track import Track
 
 # Of an outside edit only the places are printed: the values are in the journal.
@@ -109,8 +104,13 @@ def attempts(track: Track) -> list[Attempt]:
     """Every program that was started for the track, oldest first."""
     if not track.workspace.exists():
         return []
+    return find_attempts(track.workspace.journal.read(track.place.stream))
+
+
+def find_attempts(records: Sequence[Record]) -> list[Attempt]:
+    """Return the programs that these records tell of, oldest first."""
     found: dict[str, Attempt] = {}
-    for record in track.workspace.journal.read(track.place.stream):
+    for record in records:
         body = record["body"] if isinstance(record["body"], dict) else {}
         if record["kind"] == "attempt_begun":
             found[body["log"]] = {
@@ -139,7 +139,7 @@ def read_log(track: Track, number: int | None) -> tuple[Attempt, str]:
             hint="Attempts are made by `holdfast loop run`.",
         )
     chosen = fitting[-1]
-    path = os.path.join(track.place.logs, chosen["log"])
+    path = track.place.log(chosen["log"])
     try:
         return chosen, read_file(path)[1].decode("utf-8", "replace").replace("\r\n", "\n")
     except (FileNotFoundError, Unreadable):
@@ -147,32 +147,3 @@ def read_log(track: Track, number: int | None) -> tuple[Attempt, str]:
             f"The output of attempt {chosen['number']} is not there any more.",
             hint="`holdfast gc` removes outputs that are older than `retention.days`.",
         ) from None
-
-
-def remove_old(workspace: Workspace, before: int) -> int:
-    """Remove the outputs that were last written before an instant, and return their number."""
-    removed = 0
-    for path in outputs(workspace):
-        if os.stat(path).st_mtime * 1000 < before:
-            os.unlink(path)
-            removed += 1
-    return removed
-
-
-def holding(workspace: Workspace, streams: list[str], text: str) -> list[str]:
-    """Files of tracks that a purge removes: outputs with the text, and the side files of these
-    streams, which the next command makes anew from the journal."""
-    found = [path for path in outputs(workspace) if text and _holds(path, text.encode())]
-    for stream in streams:
-        for row in workspace.journal.views(worktree=workspace.root, stream=stream):
-            history = os.path.join(os.path.dirname(target_of(workspace, row["path"])), HISTORY)
-            if os.path.basename(row["path"]) == METADATA and os.path.isfile(history):
-                found.append(history)
-    return found
-
-
-def _holds(path: str, wanted: bytes) -> bool:
-    try:
-        return wanted in read_file(path)[1]
-    except (OSError, Unreadable):
-        return False

@@ -34,9 +34,6 @@ RETRY_SECONDS = 0.1
 # A folder that its owner may not write to is ours, and stays empty.
 OUR_MODE = 0o500
 _OWNER_WRITES = stat.S_IWUSR
-# What a holder writes down is filled up with blanks: to cut the file off and let it grow again takes a file
-# system longer than all the rest of the lock.
-HOLDER_BYTES = 128
 
 
 class LockTimeout(StoreAway):
@@ -108,7 +105,8 @@ class TrackLock:
             left_by = _holder(self._descriptor)
             process, since = own()
             text = canonical_json.dumps({"pid": process, "started": since})
-            os.pwrite(self._descriptor, text.encode("ascii").ljust(HOLDER_BYTES), 0)
+            os.ftruncate(self._descriptor, 0)
+            os.pwrite(self._descriptor, text.encode("ascii"), 0)
         while True:
             try:
                 self._file.make_new_folder(OUR_MODE)
@@ -163,7 +161,7 @@ class TrackLock:
     def _let_go(self) -> None:
         if self._descriptor >= 0:
             try:
-                os.pwrite(self._descriptor, b" " * HOLDER_BYTES, 0)
+                os.ftruncate(self._descriptor, 0)
             finally:
                 os.close(self._descriptor)
                 self._descriptor = -1
@@ -179,7 +177,7 @@ def _put_back(aside: TreeFile, file: TreeFile) -> None:
 
 def _holder(descriptor: int) -> str:
     """The holder that wrote its name down, never removed it, and lives no more; empty without one."""
-    text = os.pread(descriptor, HOLDER_BYTES, 0).decode("ascii", "replace")
+    text = os.pread(descriptor, 200, 0).decode("ascii", "replace")
     if not text.strip():
         return ""
     try:

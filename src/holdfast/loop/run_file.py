@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import difflib
 import os
-import shutil
 import tomllib
-from typing import TYPE_CHECKING, Any, TypedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypedDict
 
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.plain_file import read_plain
@@ -21,15 +22,11 @@ from holdfast.loop.rules.model import (
     OWNERS,
     PLAN,
     RUNNABLE,
+    LoopState,
 )
 from holdfast.loop.rules.orchestrator import OUTPUTS, command_of, resume_from
-from holdfast.loop.rules.tasks import plain_tasks
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from holdfast.loop.rules.model import LoopState
-    from holdfast.loop.rules.tasks import TrackTask
+from holdfast.loop.rules.tasks import TrackTask, plain_tasks
+from holdfast.processes.child import find_program
 
 
 class StepPlan(TypedDict, total=False):
@@ -40,14 +37,6 @@ class StepPlan(TypedDict, total=False):
     outputs: list[str]
     tasks: list[str]
     seconds: int
-
-
-class RunPlan(TypedDict):
-    path: str
-    runner: list[str]
-    context_files: list[str]
-    business_sync: bool
-    steps: dict[str, StepPlan]
 
 
 _TOP: Mapping[str, type] = {
@@ -73,6 +62,73 @@ SKIPPABLE = (BRAINSTORM, EVALUATE_PLAN, EVALUATE_EXECUTION, BUSINESS_SYNC)
 PER_TASK = "{task}"
 
 
+@dataclass(frozen=True)
+class RunPlan:
+    """The program of each step: its own, or the runner with the step's superpower."""
+
+    path: str
+    runner: list[str]
+    context_files: list[str]
+    business_sync: bool
+    steps: dict[str, StepPlan]
+
+    def refuse_unfit(self, root: str, step: str, business_sync: bool) -> None:
+        """Refuse a plan in which a step that can come from here on has no program, or one that does not exist."""
+        ahead = [EXECUTE, EVALUATE_EXECUTION, FIX]
+        if step in (BRAINSTORM, PLAN, EVALUATE_PLAN):
+            ahead = [PLAN, EVALUATE_PLAN, *ahead]
+        ahead += [step] if step in RUNNABLE else []
+        ahead += [BUSINESS_SYNC] if business_sync else []
+        for one in dict.fromkeys(ahead):
+            program = self.find_program(one)
+            if program is None:
+                skip = f", or [steps.{one}] skip = true" if one in SKIPPABLE else ""
+                what, hint = f"there is no command for {one}", '["program", "..."]'
+                raise _bad(self.path, what, f"Add [steps.{one}] command = {hint}{skip}.")
+            if program and not _is_program(program, root):
+                raise NotFound(
+                    f"{self.path}: the program of {one} is not there: {program}.",
+                    hint="A name is looked up in PATH, a path from the workspace's root.",
+                    kind="no_program",
+                )
+
+    def find_program(self, step: str) -> str | None:
+        """Return the program that a step starts: empty when the step is skipped, None when the file names none."""
+        own = self.steps[step]
+        if own.get("skip"):
+            return ""
+        if own.get("command"):
+            return own["command"][0]
+        return self.runner[0] if self.runner and step in OWNERS else None
+
+    def is_per_task(self, step: str) -> bool:
+        """Whether EXECUTE is one program a task: its command then names the task."""
+        return step == EXECUTE and any(PER_TASK in word for word in self.command(step))
+
+    def command(self, step: str) -> list[str]:
+        """Return the command of a step, as the file says it; empty for a superpower."""
+        return self.steps[step].get("command") or []
+
+    def choose_tasks(self, written: list[TrackTask]) -> list[TrackTask]:
+        """Return the tasks of the file, else those of plan.md."""
+        named = self.steps[EXECUTE].get("tasks")
+        return plain_tasks(named) if named else written
+
+    def fill_command(self, state: LoopState, step: str, task: TrackTask | None) -> list[str]:
+        """Return the program to start, and its arguments."""
+        own = self.command(step)
+        if not own:
+            return [*self.runner, *command_of(state, step, self.context_files)]
+        return [_fill(word, state, step, task) for word in own]
+
+    def list_outputs(self, state: LoopState, step: str) -> list[str]:
+        """Return the files that a step is to leave behind, relative to the workspace's root."""
+        own = self.steps[step].get("outputs")
+        if own is not None:
+            return [_fill(word, state, step, None) for word in own]
+        return [f"{state['folder']}/{name}" for name in OUTPUTS.get(step, ())]
+
+
 def read(path: str) -> RunPlan:
     """The plan of a file; each error in it is reported before a program runs."""
     try:
@@ -95,13 +151,13 @@ def read(path: str) -> RunPlan:
         _check(path, f"steps.{name}.", table, _STEP)
         _check_step(path, name, table)
         steps[name] = table  # type: ignore[assignment]
-    return {
-        "path": path,
-        "runner": document.get("runner", []),
-        "context_files": document.get("context_files", []),
-        "business_sync": document.get("business_sync", False),
-        "steps": steps,
-    }
+    return RunPlan(
+        path,
+        document.get("runner", []),
+        document.get("context_files", []),
+        document.get("business_sync", False),
+        steps,
+    )
 
 
 def _check(path: str, prefix: str, table: Mapping[str, Any], known: Mapping[str, type]) -> None:
@@ -139,79 +195,11 @@ def _nearest(name: str, known: Sequence[str] | Mapping[str, Any]) -> str:
     return f"Did you mean {close[0]}?" if close else f"Known are: {', '.join(known)}."
 
 
-def refuse_unfit(plan: RunPlan, root: str, step: str, business_sync: bool) -> None:
-    """Refuse a plan in which a step that can come from here on has no program, or one that does not exist."""
-    ahead = [EXECUTE, EVALUATE_EXECUTION, FIX]
-    if step in (BRAINSTORM, PLAN, EVALUATE_PLAN):
-        ahead = [PLAN, EVALUATE_PLAN, *ahead]
-    if step in RUNNABLE and step not in ahead:
-        ahead.append(step)
-    if business_sync and BUSINESS_SYNC not in ahead:
-        ahead.append(BUSINESS_SYNC)
-    for one in ahead:
-        program = program_of(plan, one)
-        if program is None:
-            skip = f", or [steps.{one}] skip = true" if one in SKIPPABLE else ""
-            raise _bad(
-                plan["path"],
-                f"there is no command for {one}",
-                f'Add [steps.{one}] command = ["program", "..."]{skip}.',
-            )
-        if program and not _is_program(program, root):
-            raise NotFound(
-                f"{plan['path']}: the program of {one} is not there: {program}.",
-                hint="A name is looked up in PATH, a path from the workspace's root.",
-                kind="no_program",
-            )
-
-
-def program_of(plan: RunPlan, step: str) -> str | None:
-    """The program that a step starts: empty when the step is skipped, None when the file names none."""
-    own = plan["steps"][step]
-    if own.get("skip"):
-        return ""
-    if own.get("command"):
-        return own["command"][0]
-    return plan["runner"][0] if plan["runner"] and step in OWNERS else None
-
-
 def _is_program(program: str, root: str) -> bool:
     if "{" in program:
         return True
     path = os.path.join(root, program) if os.sep in program else program
-    return shutil.which(path) is not None
-
-
-def is_per_task(plan: RunPlan, step: str) -> bool:
-    """Whether EXECUTE is one program a task: its command then names the task."""
-    command = plan["steps"][step].get("command", [])
-    return step == EXECUTE and any(PER_TASK in word for word in command)
-
-
-def is_superpower(plan: RunPlan, step: str) -> bool:
-    return not plan["steps"][step].get("command")
-
-
-def tasks_of_plan(plan: RunPlan, written: list[TrackTask]) -> list[TrackTask]:
-    """The tasks of the file, else those of plan.md."""
-    named = plan["steps"][EXECUTE].get("tasks")
-    return plain_tasks(named) if named else written
-
-
-def command_for(plan: RunPlan, state: LoopState, step: str, task: TrackTask | None) -> list[str]:
-    """The program to start, and its arguments."""
-    own = plan["steps"][step].get("command")
-    if not own:
-        return [*plan["runner"], *command_of(state, step, plan["context_files"])]
-    return [_fill(word, state, step, task) for word in own]
-
-
-def outputs_of(plan: RunPlan, state: LoopState, step: str) -> list[str]:
-    """The files that a step is to leave behind, relative to the workspace's root."""
-    own = plan["steps"][step].get("outputs")
-    if own is not None:
-        return [_fill(word, state, step, None) for word in own]
-    return [f"{state['folder']}/{name}" for name in OUTPUTS.get(step, ())]
+    return bool(find_program(path))
 
 
 def _fill(word: str, state: LoopState, step: str, task: TrackTask | None) -> str:

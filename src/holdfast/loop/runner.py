@@ -1,25 +1,23 @@
 """The orchestrator: drives a track to its end, step by step, and can be killed at any instant.
 
-Nothing is kept in memory that matters: each round begins with what the track's file says. `Run` decides
-what comes next; its `Driver` records, starts programs, and tells a watcher.
+Nothing is kept in memory that matters: each round begins with what the track's file says.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-from typing import TYPE_CHECKING, Any, NoReturn, TypedDict
+from collections.abc import Callable
+from typing import Any, NoReturn, TypedDict
 
-from holdfast.estop.stop import lifted_by
 from holdfast.git.repository import GitError, read_head
 from holdfast.git.run import git
-from holdfast.kernel import latch
 from holdfast.kernel.digest import new_id
-from holdfast.kernel.errors import HoldfastError, Stopped
+from holdfast.kernel.errors import HoldfastError
 from holdfast.loop import run_file
 from holdfast.loop.commands import StartRequest, build_start
 from holdfast.loop.rules import orchestrator
-from holdfast.loop.rules.checkpoint import checkpoint_of, counted, current_step, status_of
+from holdfast.loop.rules.checkpoint import checkpoint_of, count_done, current_step, status_of
 from holdfast.loop.rules.model import (
     BLOCKED,
     BUSINESS_SYNC,
@@ -33,6 +31,7 @@ from holdfast.loop.rules.model import (
     OWNERS,
     PASSED,
     SKIPPED,
+    LoopState,
 )
 from holdfast.loop.rules.orchestrator import (
     BLOCKED_DEPENDENCY,
@@ -42,25 +41,18 @@ from holdfast.loop.rules.orchestrator import (
     MISSING_PARAMETER,
     OK,
 )
-from holdfast.loop.rules.tasks import count_tasks, remaining
-from holdfast.processes.lease import Lease
-from holdfast.processes.programs import Programs, end_leftovers
-from holdfast.processes.supervisor import NOT_STARTED, TICK_SECONDS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from holdfast.loop.rules.model import LoopState
-    from holdfast.loop.rules.tasks import TrackTask
-    from holdfast.loop.run_file import RunPlan
-    from holdfast.loop.track import Track
-    from holdfast.processes.supervisor import Ended
+from holdfast.loop.rules.tasks import TrackTask, count_tasks, remaining
+from holdfast.loop.run_file import RunPlan
+from holdfast.loop.track import Track
+from holdfast.processes.programs import Programs
+from holdfast.processes.supervisor import NOT_STARTED, Ended
+from holdfast.runner.checks import refuse_queued, refuse_while_stopped
 
 _TOO_LONG = os.strerror(errno.E2BIG)
 
 
 class LoopEvent(TypedDict):
-    """Something that a watcher may want to see. `tick` comes a few times a second."""
+    """Something that a watcher may want to see."""
 
     event: str
     step: str
@@ -91,137 +83,27 @@ class Paused(Exception):
         self.reason = reason
 
 
-class Driver:
-    """What a run does outside of its decisions: records, programs, and events for a watcher."""
-
-    def __init__(self, track: Track, plan: RunPlan, tell: Callable[[LoopEvent], None]) -> None:
-        self.track = track
-        self.plan = plan
-        self.attempts = 0
-        self.programs = Programs(track.writer.redactor)
-        self._tell = tell
-
-    def attempt(
-        self, state: LoopState, step: str, task: TrackTask | None, done: int, total: int
-    ) -> tuple[dict[str, Any], Ended]:
-        """Write down that a program is started, start it, and follow it to its end."""
-        command = run_file.command_for(self.plan, state, step, task)
-        variables = run_file.variables_of(state, step, task)
-        id = variables["task"]
-        name = f"{state['attempts'] + 1:04d}-{step}-{new_id()[:4]}.log"
-        begun = self.execute(
-            {"do": "attempt", "step": step, "task": id, "log": name, "program": command[0]}
-        )
-        self.attempts += 1
-        self.say("attempt", step, id, done, total, variables["task_title"])
-        ended = self._follow(
-            command,
-            {f"LOOP_{key.upper()}": value for key, value in variables.items()},
-            name,
-            self.plan["steps"][step].get("seconds"),
-            lambda line: self._tick(step, id, done, total, line),
-        )
-        if ended["code"] == NOT_STARTED and ended["last_line"].endswith(_TOO_LONG):
-            longest = max(len(value.encode()) for value in variables.values())
-            raise HoldfastError(
-                f"The program of {step} cannot be told {id or 'what to do'}: the longest of its words "
-                f"has {longest} bytes, more than this system hands to a program.",
-                hint="Shorten the task's title in plan.md; details can stand in the lines below it.",
-                kind="too_long",
-            )
-        facts = {
-            "number": begun["attempts"],
-            "exit_code": ended["code"],
-            "seconds": round(ended["seconds"], 1),
-            "log": name,
-        }
-        return facts, ended
-
-    def _follow(
-        self,
-        command: list[str],
-        environment: dict[str, str],
-        log: str,
-        seconds: int | None,
-        tick: Callable[[str], None],
-    ) -> Ended:
-        """Run a program to its end. An interrupt ends the program too."""
-        mark = new_id()
-        try:
-            self.programs.start(
-                {
-                    "mark": mark,
-                    "stages": [{"name": "", "words": command, "input": ""}],
-                    "folder": self.track.workspace.root,
-                    "environment": {**os.environ, **environment},
-                    "log": os.path.join(self.track.place.logs, log),
-                    "own": self.track.place.jobs,
-                    "seconds": seconds,
-                }
-            )
-            while True:
-                for ended in self.programs.wait(TICK_SECONDS):
-                    return ended
-                tick(self.programs.last_line(mark))
-        except BaseException:
-            self.programs.end()
-            raise
-
-    def execute(self, command: dict[str, Any]) -> LoopState:
-        done = self.track.execute(command)
-        for warning in done.warnings:
-            self.say("warning", command.get("step", ""), text=warning)
-        for broken in done.broken:
-            text = f"broke the lock of {broken['holder']}, {broken['age_seconds']} s old"
-            self.say("warning", command.get("step", ""), text=text)
-        if done.outcome["queued"]:
-            raise HoldfastError(
-                "The journal cannot be written from here, so a run could not be resumed.",
-                hint="Run it where the journal is writable.",
-                kind="read_only",
-            )
-        return done.state
-
-    def _tick(self, step: str, task: str, done: int, total: int, line: str) -> None:
-        """A stop ends the program that runs, too."""
-        self.refuse_if_stopped()
-        self.say("tick", step, task, done, total, line)
-
-    def refuse_if_stopped(self) -> None:
-        held = latch.read(self.track.workspace)
-        if held is not None:
-            raise Stopped(
-                f"Stopped: {held['reason']}",
-                hint=f"The track stays where it is; a person lifts the stop with: {lifted_by(held)}",
-            )
-
-    def say(
-        self, event: str, step: str, task: str = "", done: int = 0, total: int = 0, text: str = ""
-    ) -> None:
-        self._tell(
-            {"event": event, "step": step, "task": task, "done": done, "total": total, "text": text}
-        )
-
-
 class Run:
     """One run of a track, with the programs of a plan."""
 
     def __init__(self, track: Track, plan: RunPlan, tell: Callable[[LoopEvent], None]) -> None:
         self.track = track
         self.plan = plan
-        self.driver = Driver(track, plan, tell)
         self.rounds = 0
+        self.attempts = 0
+        self._programs = Programs(track.writer.redactor)
+        self._tell = tell
         self._said: set[str] = set()
 
     def to_the_end(self) -> LoopResult:
         state = self.track.read()
         sync = self._needs_sync(state)
-        run_file.refuse_unfit(self.plan, self.track.workspace.root, current_step(state), sync)
+        self.plan.refuse_unfit(self.track.workspace.root, current_step(state), sync)
         place = self.track.place
         what, hint = f"The track {place.track}", "`holdfast loop show` shows how far it is."
-        with Lease(os.path.join(place.own, "run"), what, hint):
-            for left in end_leftovers(self.track.place.jobs):
-                self.driver.say("leftover", current_step(state), text=f"ended process {left}")
+        with place.hold(what, hint):
+            for left in place.end_leftovers():
+                self._say("leftover", current_step(state), text=f"ended process {left}")
             try:
                 self._begin_again()
                 while self._round():
@@ -230,7 +112,7 @@ class Run:
                 return self._pause(paused)
             finally:
                 # What a step left in the background, such as a server, was there for the next ones.
-                self.driver.programs.end()
+                self._programs.end()
         return self._result("complete", COMPLETE, "")
 
     def interrupted(self) -> LoopResult:
@@ -244,7 +126,7 @@ class Run:
             "step": step,
             "reason": reason,
             "rounds": self.rounds,
-            "attempts": self.driver.attempts,
+            "attempts": self.attempts,
             "escalation": [],
         }
 
@@ -252,16 +134,14 @@ class Run:
         state = self.track.read()
         known = state["escalated"]
         if known is None or (known["step"], known["reason"]) != (paused.step, paused.reason):
-            state = self.driver.execute(
-                {"do": "escalate", "step": paused.step, "reason": paused.reason}
-            )
+            state = self._execute({"do": "escalate", "step": paused.step, "reason": paused.reason})
         result = self._result("paused", paused.step, paused.reason)
         result["escalation"] = orchestrator.escalation_text(state, paused.step, paused.reason)
         return result
 
     def _needs_sync(self, state: LoopState) -> bool:
         required = bool(checkpoint_of(state, BUSINESS_SYNC).get("required"))
-        return self.plan["business_sync"] or required
+        return self.plan.business_sync or required
 
     def _begin_again(self) -> None:
         """A person who runs a track again wants the step that failed to be tried again."""
@@ -269,11 +149,11 @@ class Run:
         step = current_step(state)
         escalated = state["escalated"] is not None and state["escalated"]["step"] == step
         if status_of(state, step) == FAILED and (step not in EVALUATIONS or escalated):
-            self.driver.execute({"do": "start", "step": step})
+            self._execute({"do": "start", "step": step})
 
     def _round(self) -> bool:
         """What comes next is done; False at the end of the track."""
-        self.driver.refuse_if_stopped()
+        refuse_while_stopped(self.track.workspace)
         state = self.track.read()
         step = current_step(state)
         status = status_of(state, step)
@@ -292,35 +172,35 @@ class Run:
         return True
 
     def _advance(self, step: str) -> None:
-        state = self.driver.execute({"do": "advance", "business_sync": self.plan["business_sync"]})
+        state = self._execute({"do": "advance", "business_sync": self.plan.business_sync})
         pause = orchestrator.pause_of(state)
         if pause is not None:
             raise Paused(pause["step"], pause["reason"])
-        self.driver.say("advanced", current_step(state), text=step)
+        self._say("advanced", current_step(state), text=step)
 
     def _dispatch(self, state: LoopState, step: str) -> None:
         tasks: list[TrackTask] = []
         if step == EXECUTE:
             self._refuse_unread()
-            tasks = run_file.tasks_of_plan(self.plan, self.track.plan())
+            tasks = self.plan.choose_tasks(self.track.plan())
         request = StartRequest(step=step, tasks=tasks or None)
-        state = self.driver.execute(build_start(self.track, request))
+        state = self._execute(build_start(self.track, request))
         if status_of(state, step) == BLOCKED:
             pause = orchestrator.pause_of(state)
             raise Paused(step, pause["reason"] if pause else f"{step} is blocked")
-        self.driver.say("step", step, text=OWNERS.get(step, ""))
-        if self.plan["steps"][step].get("skip"):
-            self.driver.execute({"do": "pass", "step": step, "notes": "Skipped by the run's file."})
+        self._say("step", step, text=OWNERS.get(step, ""))
+        if self.plan.steps[step].get("skip"):
+            self._execute({"do": "pass", "step": step, "notes": "Skipped by the run's file."})
             return
         self._require_input(step)
-        if run_file.is_per_task(self.plan, step):
+        if self.plan.is_per_task(step):
             self._run_tasks(state, step, tasks)
         else:
             self._run_step(state, step, tasks)
 
     def _refuse_unread(self) -> None:
         """No task is left out in silence."""
-        if self.plan["steps"][EXECUTE].get("tasks"):
+        if self.plan.steps[EXECUTE].get("tasks"):
             return
         path, found = f"{self.track.place.folder}/plan.md", self.track.unread()
         meant = [one for one in found if one["meant"]]
@@ -335,18 +215,18 @@ class Run:
             text = f"{path}, line {one['line']} has no id and is no task: {one['text'][:80]}"
             if text not in self._said:
                 self._said.add(text)
-                self.driver.say("warning", EXECUTE, text=text)
+                self._say("warning", EXECUTE, text=text)
 
     def _require_input(self, step: str) -> None:
         """Pause before a superpower whose input file is missing."""
         name = INPUTS.get(step, "")
         path = f"{self.track.place.folder}/{name}"
         is_there = os.path.exists(os.path.join(self.track.workspace.root, path))
-        if name and not is_there and run_file.is_superpower(self.plan, step):
+        if name and not is_there and not self.plan.command(step):
             self._fail_and_pause(step, f"Missing required {name} file at {path}")
 
     def _fail_and_pause(self, step: str, reason: str) -> NoReturn:
-        self.driver.execute({"do": "fail", "step": step, "reason": reason})
+        self._execute({"do": "fail", "step": step, "reason": reason})
         raise Paused(step, reason)
 
     # One program a task
@@ -357,16 +237,14 @@ class Run:
         left = remaining(tasks, checkpoint_of(state, step))
         while left:
             task = left[0]
-            self.driver.refuse_if_stopped()
+            refuse_while_stopped(self.track.workspace)
             before = head_now(self.track.workspace.root)
-            facts, ended = self.driver.attempt(
-                state, step, task, len(tasks) - len(left), len(tasks)
-            )
+            facts, ended = self._attempt(state, step, task, len(tasks) - len(left), len(tasks))
             if ended["code"] != OK or ended["too_long"]:
                 return self._end_step(step, facts, ended)
             following = left[1]["id"] if len(left) > 1 else ""
             commit, message = commit_since(self.track.workspace.root, before)
-            state = self.driver.execute(
+            state = self._execute(
                 {
                     "do": "task_done",
                     "step": step,
@@ -379,42 +257,38 @@ class Run:
             )
             if status_of(state, step) != IN_PROGRESS:
                 return None  # the program itself, or another one, ended the step
-            now = run_file.tasks_of_plan(self.plan, self.track.plan())
+            now = self.plan.choose_tasks(self.track.plan())
             if [task["id"] for task in now] != [task["id"] for task in tasks]:
                 return None  # the next round counts the tasks anew
             tasks, left = now, remaining(now, checkpoint_of(state, step))
         done = count_tasks(tasks, checkpoint_of(state, step))[0]
         notes = f"{len(tasks)} tasks done"
-        self.driver.execute({"do": "pass", "step": step, "notes": notes, "done_tasks": done})
-        self.driver.say("ended", step, text=PASSED)
+        self._execute({"do": "pass", "step": step, "notes": notes, "done_tasks": done})
+        self._say("ended", step, text=PASSED)
         return None
 
     # One program for the whole step
 
     def _run_step(self, state: LoopState, step: str, tasks: list[TrackTask]) -> None:
         before = len(remaining(tasks, checkpoint_of(state, step)))
-        facts, ended = self.driver.attempt(state, step, None, len(tasks) - before, len(tasks))
+        facts, ended = self._attempt(state, step, None, len(tasks) - before, len(tasks))
         after = self.track.read()
         if status_of(after, step) != IN_PROGRESS:
-            self.driver.say("ended", step, text=status_of(after, step))
+            self._say("ended", step, text=status_of(after, step))
             return
         if step == EXECUTE and ended["code"] == OK and not ended["too_long"]:
-            left = remaining(
-                run_file.tasks_of_plan(self.plan, self.track.plan()), checkpoint_of(after, step)
-            )
+            left = remaining(self.plan.choose_tasks(self.track.plan()), checkpoint_of(after, step))
             if left and len(left) < before:
                 return  # it did a part, and the next round goes on from there
             if left:
                 reason = f"{self._name(step)} ended with 0, and {len(left)} tasks are open"
-                self.driver.execute(
-                    {"do": "fail", "step": step, "reason": reason, "attempt": facts}
-                )
-                self.driver.say("ended", step, text=FAILED)
+                self._execute({"do": "fail", "step": step, "reason": reason, "attempt": facts})
+                self._say("ended", step, text=FAILED)
                 return
-            total = counted(checkpoint_of(after, step), "tasks_total")
+            total = count_done(checkpoint_of(after, step), "tasks_total")
             if total is not None:
                 fields = {"tasks_completed": total}
-                self.driver.execute({"do": "progress", "step": step, "fields": fields})
+                self._execute({"do": "progress", "step": step, "fields": fields})
         self._end_step(step, facts, ended)
 
     def _end_step(self, step: str, facts: dict[str, Any], ended: Ended) -> None:
@@ -424,32 +298,90 @@ class Run:
         what: dict[str, Any] = {"step": step, "attempt": facts}
         if ended["too_long"]:
             reason = f"{said}({self._name(step)} had no end after {ended['seconds']:.0f} s)"
-            self.driver.execute({**what, "do": "fail", "reason": reason})
+            self._execute({**what, "do": "fail", "reason": reason})
         elif ended["code"] == OK:
             self._pass(step, what, ended)
         else:
             do = "block" if ended["code"] == BLOCKED_DEPENDENCY else "fail"
-            self.driver.execute({**what, "do": do, "reason": meant})
+            self._execute({**what, "do": do, "reason": meant})
         status = status_of(self.track.read(), step)
-        self.driver.say("ended", step, text=status)
+        self._say("ended", step, text=status)
         if ended["code"] in (MISSING_PARAMETER, FILE_NOT_FOUND):
             raise Paused(step, meant)
 
     def _pass(self, step: str, what: dict[str, Any], ended: Ended) -> None:
         state, root = self.track.read(), self.track.workspace.root
-        wanted = run_file.outputs_of(self.plan, state, step)
+        wanted = self.plan.list_outputs(state, step)
         files = [path for path in wanted if os.path.exists(os.path.join(root, path))]
         known = checkpoint_of(state, step).get("output_files")
         if wanted and not files and not known and step != FIX:
             reason = f"{self._name(step)} ended with 0, and wrote no {' and no '.join(wanted)}"
-            self.driver.execute({**what, "do": "fail", "reason": reason})
+            self._execute({**what, "do": "fail", "reason": reason})
             return
         notes = ended["last_line"] or f"{self._name(step)} ended well"
-        self.driver.execute({**what, "do": "pass", "output_files": files, "notes": notes})
+        self._execute({**what, "do": "pass", "output_files": files, "notes": notes})
 
     def _name(self, step: str) -> str:
-        own = self.plan["steps"][step].get("command")
+        own = self.plan.command(step)
         return os.path.basename(own[0]) if own else OWNERS.get(step, step)
+
+    # Programs and records
+
+    def _attempt(
+        self, state: LoopState, step: str, task: TrackTask | None, done: int, total: int
+    ) -> tuple[dict[str, Any], Ended]:
+        """Write down that a program is started, start it, and follow it to its end."""
+        command = self.plan.fill_command(state, step, task)
+        variables = run_file.variables_of(state, step, task)
+        id = variables["task"]
+        name = f"{state['attempts'] + 1:04d}-{step}-{new_id()[:4]}.log"
+        begun = self._execute(
+            {"do": "attempt", "step": step, "task": id, "log": name, "program": command[0]}
+        )
+        self.attempts += 1
+        self._say("attempt", step, id, done, total, variables["task_title"])
+        job = self.track.place.make_job(
+            new_id(),
+            name,
+            [{"name": "", "words": command, "input": ""}],
+            folder=self.track.workspace.root,
+            environment={f"LOOP_{key.upper()}": value for key, value in variables.items()},
+            seconds=self.plan.steps[step].get("seconds"),
+        )
+        # A stop ends the program that runs, too.
+        ended = self._programs.follow(job, lambda: refuse_while_stopped(self.track.workspace))
+        if ended["code"] == NOT_STARTED and ended["last_line"].endswith(_TOO_LONG):
+            longest = max(len(value.encode()) for value in variables.values())
+            raise HoldfastError(
+                f"The program of {step} cannot be told {id or 'what to do'}: the longest of its words "
+                f"has {longest} bytes, more than this system hands to a program.",
+                hint="Shorten the task's title in plan.md; details can stand in the lines below it.",
+                kind="too_long",
+            )
+        facts = {
+            "number": begun["attempts"],
+            "exit_code": ended["code"],
+            "seconds": round(ended["seconds"], 1),
+            "log": name,
+        }
+        return facts, ended
+
+    def _execute(self, command: dict[str, Any]) -> LoopState:
+        done = self.track.execute(command)
+        for warning in done.warnings:
+            self._say("warning", command.get("step", ""), text=warning)
+        for broken in done.broken:
+            text = f"broke the lock of {broken['holder']}, {broken['age_seconds']} s old"
+            self._say("warning", command.get("step", ""), text=text)
+        refuse_queued(done.outcome)
+        return done.state
+
+    def _say(
+        self, event: str, step: str, task: str = "", done: int = 0, total: int = 0, text: str = ""
+    ) -> None:
+        self._tell(
+            {"event": event, "step": step, "task": task, "done": done, "total": total, "text": text}
+        )
 
 
 def _meaning(code: int) -> str:

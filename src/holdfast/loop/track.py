@@ -6,13 +6,17 @@ from __future__ import annotations
 import difflib
 import os
 import stat
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.kernel import clock, config
 from holdfast.kernel.commit import Order, commit
 from holdfast.kernel.digest import digest
 from holdfast.kernel.errors import HoldfastError, NotAllowed, NotFound, Usage, from_os_error
+from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.rules import Decision
 from holdfast.kernel.state import at_version, load
 from holdfast.kernel.text import quote
@@ -20,32 +24,28 @@ from holdfast.kernel.tree_file import TreeFile
 from holdfast.kernel.views import quarantine
 from holdfast.kernel.views.files import Unreadable, file_at, identity_of, read_file
 from holdfast.kernel.views.files import text_of as text_in
-from holdfast.kernel.views.reconcile import UNKNOWN
+from holdfast.kernel.views.reconcile import UNKNOWN, make_change
+from holdfast.kernel.workspace import Workspace
+from holdfast.kernel.writer import Writer
 from holdfast.loop import history
-from holdfast.loop.lock import TrackLock
+from holdfast.loop.lock import Broken, TrackLock
 from holdfast.loop.rules import loop as rules
 from holdfast.loop.rules.checkpoint import checkpoint_of, upcoming_step
 from holdfast.loop.rules.document import Corrupt, parse
 from holdfast.loop.rules.loop import stream_of
-from holdfast.loop.rules.model import EXECUTE, HISTORY, METADATA, TRACKS
-from holdfast.loop.rules.tasks import DONE, remaining, tasks_of, unread
+from holdfast.loop.rules.model import EXECUTE, HISTORY, METADATA, TRACKS, LoopState
+from holdfast.loop.rules.tasks import DONE, TrackTask, UnreadLine, remaining, tasks_of, unread
+from holdfast.runner.folder import RunnerFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from holdfast.journal.interface import Event, ViewRow
     from holdfast.kernel.commit import Outcome
-    from holdfast.kernel.views.reconcile import Change
-    from holdfast.kernel.workspace import Workspace
-    from holdfast.kernel.writer import Writer
-    from holdfast.loop.lock import Broken
-    from holdfast.loop.rules.model import LoopState
-    from holdfast.loop.rules.tasks import TrackTask, UnreadLine
-
-KIND = rules.stream_of("x").partition(":")[0]
 
 
-class TrackFolder:
+LARGEST_METADATA = 1 << 24
+
+
+class TrackFolder(RunnerFolder):
     """A track's id, its folder in the worktree, and what holdfast keeps of it elsewhere."""
 
     def __init__(self, workspace: Workspace, track: str, folder: str = "") -> None:
@@ -58,10 +58,8 @@ class TrackFolder:
         self.root = os.path.dirname(str(self.metadata))
         self.history = self.metadata.beside(HISTORY)
         known = digest(self.root.encode("utf-8", "surrogateescape")).hex()[:16]
-        self.own = os.path.join(workspace.home, "loop", f"{track}-{known}")
+        super().__init__(os.path.join(workspace.home, "loop", f"{track}-{known}"))
         self.guard = os.path.join(self.own, "holder")
-        self.logs = os.path.join(self.own, "logs")
-        self.jobs = os.path.join(self.own, "jobs")
 
     def exists(self) -> bool:
         return os.path.isdir(self.root)
@@ -82,7 +80,7 @@ def chosen(
         if track_dir and os.path.abspath(track_dir) != os.path.abspath(folder):
             raise Usage(f"--metadata {metadata} is not in --track-dir {track_dir}.")
     if folder is None:
-        return TrackFolder(workspace, track) if track else _only(workspace)
+        return find_track(workspace, track) if track else _only(workspace)
     place = os.path.realpath(folder)
     inside = os.path.relpath(place, workspace.root)
     if inside.startswith("..") or inside == ".":
@@ -90,53 +88,107 @@ def chosen(
             f"{folder} is not a folder inside the workspace {workspace.root}.",
             kind="outside_workspace",
         )
-    own = os.path.basename(place)
-    if track and track != own:
-        raise Usage(f"The track {track} is not in {folder}.", hint=f"--track {own}")
-    return TrackFolder(workspace, own, inside.replace(os.sep, "/"))
+    inside, names = inside.replace(os.sep, "/"), [os.path.basename(place)]
+    if os.path.dirname(inside) != TRACKS:
+        names = [*_named_in(os.path.join(place, METADATA)), *names]
+    if track and track not in names:
+        raise Usage(f"The track {track} is not in {folder}.", hint=f"--track {names[0]}")
+    return TrackFolder(workspace, _free_name(workspace, inside, names), inside)
+
+
+def _named_in(metadata: str) -> list[str]:
+    """Return the track's id that a file outside the usual folder states, where it can be one."""
+    try:
+        stated = parse(read_plain(metadata, LARGEST_METADATA).decode("utf-8")).get("track_id")
+        stream_of(str(stated))
+    except (OSError, UnicodeDecodeError, Corrupt, Usage):
+        return []
+    return [str(stated)]
+
+
+def _free_name(workspace: Workspace, folder: str, names: list[str]) -> str:
+    """Return the name under which the journal knows the track of a folder; for a new one, the first that no
+    other track has: packages of one repository can have tracks of one name."""
+    if os.path.dirname(folder) == TRACKS:
+        return names[0]
+    names = [*names, f"{names[0]}.{digest(folder.encode('utf-8', 'surrogateescape')).hex()[:8]}"]
+    taken = _folders_known(workspace)
+    known = next((name for name in names if taken.get(name) == folder), "")
+    usual = set(list_tracks(workspace))
+    return known or next(name for name in names if name not in taken and name not in usual)
+
+
+def _folders_known(workspace: Workspace) -> dict[str, str]:
+    """Return the tracks that the journal knows in this worktree, each with its folder."""
+    if not workspace.exists():
+        return {}
+    return {
+        row["stream"].partition(":")[2]: os.path.dirname(row["path"])
+        for row in workspace.journal.views(worktree=workspace.root)
+        if row["stream"].startswith("loop:")
+    }
+
+
+def find_track(workspace: Workspace, track: str) -> TrackFolder:
+    """Return a track by its id: in the package around the current folder, in the usual folder, or where the
+    journal knows it."""
+    around = f"{_tracks_around(workspace)}/{track}"
+    if os.path.isdir(os.path.join(workspace.root, around)) and os.path.dirname(around) != TRACKS:
+        return TrackFolder(workspace, _free_name(workspace, around, [track]), around)
+    usual = TrackFolder(workspace, track)
+    if usual.exists():
+        return usual
+    return TrackFolder(workspace, track, _folders_known(workspace).get(track, ""))
+
+
+def _tracks_around(workspace: Workspace) -> str:
+    """Return the nearest `conductor/tracks` from the current folder up to the worktree's."""
+    around = os.path.relpath(os.getcwd(), workspace.root).replace(os.sep, "/")
+    while around != "." and not around.startswith(".."):
+        if os.path.isdir(os.path.join(workspace.root, around, TRACKS)):
+            return f"{around}/{TRACKS}"
+        around = os.path.dirname(around) or "."
+    return TRACKS
 
 
 def _only(workspace: Workspace) -> TrackFolder:
-    found = listing(workspace)
+    around = _tracks_around(workspace)
+    found = list_tracks(workspace, around)
+    if around == TRACKS:
+        known = _folders_known(workspace).items()
+        elsewhere = (
+            name
+            for name, folder in known
+            if os.path.dirname(folder) != TRACKS
+            and os.path.isdir(os.path.join(workspace.root, folder))
+        )
+        found = sorted({*found, *elsewhere})
     if len(found) == 1:
-        return TrackFolder(workspace, found[0])
+        return find_track(workspace, found[0])
     if not found:
         raise NotFound(
-            f"There is no track in {TRACKS}.",
+            f"There is no track in {around}.",
             hint="holdfast loop start PLAN --track NAME begins one.",
         )
-    raise Usage(
-        f"Which of {len(found)} tracks?", hint="--track " + ", --track ".join(_shortened(found))
-    )
+    shown = [*found[:8], "..."] if len(found) > 8 else found
+    raise Usage(f"Which of {len(found)} tracks?", hint="--track " + ", --track ".join(shown))
 
 
-def _shortened(names: list[str]) -> list[str]:
-    return [*names[:8], "..."] if len(names) > 8 else names
-
-
-def listing(workspace: Workspace) -> list[str]:
-    """The tracks of this worktree, by name."""
-    folder = os.path.join(workspace.root, *TRACKS.split("/"))
+def list_tracks(workspace: Workspace, folder: str = TRACKS) -> list[str]:
+    """Return the tracks of a folder of this worktree, by name."""
     try:
-        names = sorted(os.listdir(folder))
+        with os.scandir(os.path.join(workspace.root, folder)) as found:
+            return sorted(one.name for one in found if one.name[0] != "." and one.is_dir())
     except OSError:
         return []
-    return [
-        name
-        for name in names
-        if not name.startswith(".") and os.path.isdir(os.path.join(folder, name))
-    ]
 
 
 def missing(workspace: Workspace, place: TrackFolder) -> NotFound:
     """The refusal of a track that is not there, with the nearest that is."""
-    known = listing(workspace)
+    known = sorted({*list_tracks(workspace), *_folders_known(workspace)})
     close = difflib.get_close_matches(place.track, known, n=1)
-    hint = (
-        f"Did you mean {close[0]}?"
-        if close
-        else f"holdfast loop start PLAN --track {quote(place.track)}"
-    )
+    begin = f"holdfast loop start PLAN --track {quote(place.track)}"
+    hint = f"Did you mean {close[0]}?" if close else begin
     return NotFound(f"There is no track {place.track}: no {place.folder}.", hint=hint)
 
 
@@ -150,21 +202,18 @@ class NextTask(TypedDict):
     tasks: int
 
 
+@dataclass
 class TrackResult:
-    """What a command changed, and the track after it, which is read when it is asked for."""
+    """What a command changed, the locks that were broken for it, and the track after it."""
 
-    def __init__(self, track: Track, outcome: Outcome) -> None:
-        self.outcome = outcome
-        self.broken: list[Broken] = []
-        self.warnings: list[str] = []
-        self._track = track
-        self._state: LoopState | None = None
+    track: Track
+    outcome: Outcome
+    broken: list[Broken] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
-    @property
+    @cached_property
     def state(self) -> LoopState:
-        if self._state is None:
-            self._state = self._track.recorded()
-        return self._state
+        return self.track.recorded()
 
 
 class Track:
@@ -220,18 +269,7 @@ class Track:
         except Unreadable as problem:
             raise rules.corrupt(state, path, str(problem)) from None
         version = row["placed_version"] if row is not None and row["placed"] else UNKNOWN
-        change: Change = {
-            "kind": "edited",
-            "path": path,
-            "file": None,
-            "text": text,
-            "reason": "",
-            "kept": "",
-            "seen": "",
-            "identity": here,
-            "base": version,
-            "familiar": None,
-        }
+        change = make_change("edited", path, here, version, text=text)
         for kind, body in rules.absorb(state, self._at(version), change, clock.now()):
             event: Event = {"id": "", "kind": kind, "body": body, "at": "", "actor": "outside"}
             state = {**rules.apply(state, event), "last": state["last"]}
@@ -395,12 +433,9 @@ def find_next_task(track: Track, state: LoopState) -> NextTask:
 def prepare_restore(
     workspace: Workspace, writer: Writer, stream: str, *, actor: str, now: int
 ) -> Iterator[str]:
-    """Around the restore of any stream. For a track, hold its lock and move a corrupt file to
-    quarantine, because here a person asked to replace it; the path of that file, or nothing."""
-    kind, _, name = stream.partition(":")
-    if kind != KIND:
-        yield ""
-        return
+    """Hold a track's lock around its restore, and move a corrupt file to quarantine, because here a person asked to
+    replace it; yield the path of that file, or nothing."""
+    name = stream.partition(":")[2]
     state: LoopState = load(workspace.journal, rules, stream)[0]
     track = Track(workspace, writer, TrackFolder(workspace, name, state["folder"]), actor=actor)
     TreeFile(workspace.root, track.place.folder).make_folder()

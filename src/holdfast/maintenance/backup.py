@@ -1,5 +1,4 @@
-"""Copies: of the journal as a database file or as JSON lines, of what can be read of a damaged journal,
-and of the work tree."""
+"""Copies of the journal: as a database file, as JSON lines, and what can be read of a damaged one."""
 
 from __future__ import annotations
 
@@ -7,17 +6,17 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from holdfast.fleet import transfer
 from holdfast.journal import salvage as files
 from holdfast.journal import upkeep
 from holdfast.journal.sqlite import SqliteJournal
-from holdfast.kernel import clock, failures
+from holdfast.kernel import clock
 from holdfast.kernel.commit import Order, commit
 from holdfast.kernel.crash import reached
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.rules import Decision
 from holdfast.kernel.state import SALVAGED, fold, has_everything
+from holdfast.kernel.streams import open_writer, rules_of
 from holdfast.kernel.text import plural
 from holdfast.maintenance.history import (
     find_decisions,
@@ -26,13 +25,11 @@ from holdfast.maintenance.history import (
     require_person,
 )
 from holdfast.remote.move import copy_to_file
-from holdfast.streams import open_writer, rules_of
 from holdfast.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.git.snapshot import Snapshot
     from holdfast.journal.interface import Journal
     from holdfast.journal.salvage import Salvaged
     from holdfast.kernel.workspace import Workspace
@@ -49,12 +46,9 @@ class RestoredCopy(TypedDict):
 UNFINISHED, COMPLETE = "salvage.unfinished", "salvage.db"
 
 
-def backup(workspace: Workspace, file: str, *, dry_run: bool = False) -> int:
-    """Write a consistent copy of the journal to a new file, also while others write; its bytes."""
+def backup(workspace: Workspace, file: str) -> int:
+    """Write a consistent copy of the journal to a new file, also while others write. Return its bytes."""
     journal = require_journal(workspace)
-    if dry_run:
-        upkeep.refuse_existing(file)
-        return 0
     if isinstance(journal, SqliteJournal):
         upkeep.backup(journal, file)
     else:
@@ -62,13 +56,9 @@ def backup(workspace: Workspace, file: str, *, dry_run: bool = False) -> int:
     return os.stat(file).st_size
 
 
-def restore_copy(
-    workspace: Workspace, file: str, *, now: int, dry_run: bool = False
-) -> RestoredCopy:
+def restore_copy(workspace: Workspace, file: str, *, now: int) -> RestoredCopy:
     """Make the journal what a copy of it is. The present journal is copied aside first."""
     upkeep.check_copy(file)
-    if dry_run:
-        return {"file": file, "aside": ""}
     if workspace.url:
         raise HoldfastError(
             "A copy is restored into a file, and this journal is on a server.",
@@ -84,12 +74,12 @@ def restore_copy(
 
 
 def _stamp(now: int) -> str:
-    """A part of a file's name that no other copy has."""
+    """Return a part of a file's name that no other copy has."""
     return f"{clock.stamp(now).replace(':', '')}-{new_id()[:8]}"
 
 
 def _decided(workspace: Workspace, file: str) -> list[str]:
-    """The streams of what people decided that a copy does not have as they are now. Of a journal that
+    """Return the streams of what people decided that a copy does not have as they are now. Of a journal that
     is too damaged to be read, none: a person's decisions cannot be read from it either."""
     try:
         present = {head["stream"]: head["version"] for head in workspace.journal.heads()}
@@ -122,27 +112,8 @@ def _replace(workspace: Workspace, file: str, stamp: str) -> str:
 
 
 def export(workspace: Workspace) -> Iterator[str]:
-    """Everything that the journal holds, as JSON lines: a header, then every record in order."""
+    """Return everything that the journal holds, as JSON lines: a header, then every record in order."""
     return _lines(workspace.journal) if workspace.exists() else iter(())
-
-
-def export_to_file(workspace: Workspace, file: str) -> int:
-    """Write the export to a new file; how many lines. The file appears when it is complete."""
-    if os.path.exists(file):
-        raise HoldfastError(f"{file} exists already.", hint="Name a file that does not.")
-    count = 0
-    with open(f"{file}.unfinished", "w", encoding="utf-8") as unfinished:
-        try:
-            for line in export(workspace):
-                unfinished.write(f"{line}\n")
-                count += 1
-            unfinished.flush()
-            os.fsync(unfinished.fileno())
-            os.rename(unfinished.name, file)
-        except BaseException:
-            os.unlink(unfinished.name)
-            raise
-    return count
 
 
 def _lines(journal: Journal) -> Iterator[str]:
@@ -196,7 +167,7 @@ def _count_saved(complete: str) -> Salvaged:
 
 
 def describe(done: Salvaged) -> str:
-    """What was saved and what was lost, in one sentence each."""
+    """Return what was saved and what was lost, in one sentence each."""
     saved = f"{plural(done['records'], 'record')} in {plural(done['streams'], 'stream')} saved"
     lost = []
     for one in done["lost"]:
@@ -213,7 +184,7 @@ def describe(done: Salvaged) -> str:
 
 
 def _can_fold(stream: str, snapshot: Any, events: list[Any]) -> bool:
-    """Whether the rules make a state of these records, and can show it."""
+    """Return whether the rules make a state of these records, and can show it."""
     try:
         rules = rules_of(stream)
         state = rules.initial(stream) if snapshot is None else snapshot
@@ -221,18 +192,3 @@ def _can_fold(stream: str, snapshot: Any, events: list[Any]) -> bool:
     except Exception:  # any rule may trip over a record whose predecessor is lost
         return False
     return True
-
-
-def create_snapshot(
-    workspace: Workspace, *, actor: str, now: int, session: str = "", unattended: bool = False
-) -> tuple[Snapshot, list[str]]:
-    """Take a snapshot, and push it where `snapshot.remote` names a remote; what went wrong there.
-
-    `unattended` also writes the problems down for `holdfast status`: a hook starts this in a process
-    whose output no person sees."""
-    made = transfer.take_snapshot(workspace, now, session=session)
-    problems = transfer.push_if_configured(workspace, actor=actor)
-    if unattended:
-        for problem in problems:
-            failures.note(workspace, "snapshot push", problem, now)
-    return made, problems

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, TypedDict
 
-from holdfast.gates.person import require
 from holdfast.kernel.commit import Order, commit
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage
 from holdfast.kernel.plain_file import write_aside
 from holdfast.kernel.state import load
-from holdfast.kernel.text import one_line, shortened
+from holdfast.kernel.streams import open_writer, rules_of
+from holdfast.kernel.text import fit, one_line
 from holdfast.kernel.views.absorb import CONFLICTS_FILE, streams_in_conflict
-from holdfast.streams import open_writer, rules_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -39,12 +38,12 @@ LONGEST_ASKED = 2000
 
 
 def list_conflicts(workspace: Workspace) -> list[OpenConflict]:
-    """The open conflicts of edits that were made in this workspace, on this machine."""
+    """Return the open conflicts of edits that were made in this workspace, on this machine."""
     return list(_open(workspace, streams_in_conflict(workspace)))
 
 
 def list_all_conflicts(workspace: Workspace) -> list[OpenConflict]:
-    """The same from the states of all streams that have files here; slower, and needs no list."""
+    """Return the same from the states of all streams that have files here; slower, and needs no list."""
     rows = workspace.journal.views(worktree=workspace.root) if workspace.exists() else []
     streams = [*streams_in_conflict(workspace), *(row["stream"] for row in rows)]
     return list(_open(workspace, dict.fromkeys(streams)))
@@ -76,9 +75,9 @@ def _conflicts_of(workspace: Workspace, stream: str) -> list[EditConflict]:
 
 
 def describe(conflict: OpenConflict, longest: int = LONGEST_SHOWN) -> str:
-    """A conflict in one line, with both texts."""
-    edited = shortened(one_line(conflict["edited"]), longest)
-    kept = shortened(one_line(conflict["kept"]), longest)
+    """Return a conflict in one line, with both texts."""
+    edited = fit(one_line(conflict["edited"]), longest)
+    kept = fit(one_line(conflict["kept"]), longest)
     what = f'{conflict["place"]} in {conflict["path"]} was edited by hand to "{edited}"'
     return f'{what}, and had become "{kept}" meanwhile'
 
@@ -87,9 +86,12 @@ def settle(workspace: Workspace, id: str, take: str, *, actor: str, now: int) ->
     """End a conflict: the editor's text counts now, or what was kept stays. The edit may be a person's, so
     only a person drops it; an agent may let it count."""
     if take not in TAKES:
-        raise Usage(f"{take!r:.40} is none of {', '.join(TAKES)}.")
+        raise Usage(f"{take!r:.40} is not one of {', '.join(TAKES)}.")
     conflict = find(workspace, id)
     if take == KEPT:
+        # It loads the JSON module and more; every status loads this module.
+        from holdfast.people.person import require
+
         shown = [describe(conflict, LONGEST_ASKED)]
         require(workspace, f"drop the edit by hand {conflict['id'][:8]}", shown, now=now)
     command = {"do": "settle", "conflict": conflict["id"], "take": take}
@@ -99,7 +101,7 @@ def settle(workspace: Workspace, id: str, take: str, *, actor: str, now: int) ->
 
 
 def find(workspace: Workspace, id: str) -> OpenConflict:
-    """The open conflict with this id, or a unique beginning of it."""
+    """Return the open conflict with this id, or a unique beginning of it."""
     found = [one for one in list_all_conflicts(workspace) if id and one["id"].startswith(id)]
     if not found:
         raise NotFound(

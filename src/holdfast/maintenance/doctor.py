@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
 
+from holdfast import registry
 from holdfast.clients.condition import hook_runs
 from holdfast.clients.installation import server
 from holdfast.kernel import config, latch
 from holdfast.kernel.errors import HoldfastError
-from holdfast.maintenance.checks import Check, accept, fail, journal, warn, work_tree
+from holdfast.maintenance.checks import journal, work_tree
 from holdfast.maintenance.checks.clients import check_clients, check_failures
+from holdfast.parts import Check, accept, fail, warn
 from holdfast.session.ccc_files import list_unfollowed
 
 if TYPE_CHECKING:
@@ -52,12 +54,14 @@ def examine(workspace: Workspace, now: int, *, fix: bool = False) -> list[Check]
         checks += [
             journal.check_purge(workspace, now, fix),
             journal.check_lost(workspace, now, fix),
+            *journal.check_server(workspace, now, fix),
             work_tree.check_asides(workspace, now, fix),
             journal.check_secrets(workspace, now, fix),
             work_tree.check_views(workspace, now, fix),
             work_tree.check_conflicts(workspace),
             work_tree.check_inboxes(workspace, now, fix),
             journal.check_refusals(workspace),
+            journal.check_unknown(workspace),
             journal.check_outbox(workspace),
             journal.check_elsewhere(workspace),
             journal.check_origin(workspace),
@@ -65,6 +69,8 @@ def examine(workspace: Workspace, now: int, *, fix: bool = False) -> list[Check]
         ]
     if workspace.url:
         checks.append(journal.check_spool(workspace, now))
+    for feature in registry.all_features():
+        checks += [registry.load(name)(workspace, now, fix) for name in feature.checks]
     return [
         *checks,
         journal.check_lock(workspace),

@@ -5,17 +5,17 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import TYPE_CHECKING, TypedDict
 
-from holdfast.gates import pictures
+from holdfast import registry
 from holdfast.git.repository import GitError
 from holdfast.git.snapshot import prune
 from holdfast.kernel import clock, config
 from holdfast.kernel.commit import ATTEST, Order, commit
 from holdfast.kernel.state import is_proven, load
+from holdfast.kernel.streams import DECIDED, list_exact, list_unknown, open_writer, rules_of
 from holdfast.kernel.views import quarantine
 from holdfast.kernel.views.asides import EDITED, SEEN, is_ours, list_asides, remove_empty_folders
-from holdfast.loop import history as loop_history
-from holdfast.maintenance.history import REFUSALS, STREAMS, require_person
-from holdfast.streams import open_writer, rules_of
+from holdfast.maintenance.history import require_person
+from holdfast.runner.folder import remove_old_outputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Freed(TypedDict):
-    """What `gc` removed and gave back."""
+    """What `gc` removed and gave back. `also` is what features removed, in words."""
 
     records: int
     streams: int
@@ -34,9 +34,12 @@ class Freed(TypedDict):
     leftovers: int
     snapshots: int
     bytes: int
+    also: list[str]
 
 
 LEFTOVER_AGE = clock.DAY
+# Refused attempts to change what people decided: they never go.
+REFUSALS = "people:"
 
 
 def collect(
@@ -50,12 +53,18 @@ def collect(
     oldest = now - settings["retention.days"] * clock.DAY
     before = clock.precise(oldest)
     keep = settings["retention.keep"]
-    spared = (REFUSALS,) if decisions else STREAMS
+    spared = (REFUSALS,) if decisions else DECIDED
+    # What a missing feature wrote is kept: without its rules no state can be saved.
+    spared += tuple(f"{kind}:" for kind in list_unknown(journal))
+    spared += tuple(list_exact(journal))
     if dry_run:
-        return _would_free(journal, before, keep, spared)
+        return {
+            **_would_free(journal, before, keep, spared),
+            "also": _free(workspace, now, dry_run=True),
+        }
     if decisions:
         purpose = "remove old records of what people decided"
-        require_person(workspace, purpose, STREAMS, now=now)
+        require_person(workspace, purpose, DECIDED, now=now)
         _attest(workspace, before, keep, now)
     with workspace.lock():
         for head in _old_heads(journal, before, keep, spared):
@@ -66,8 +75,9 @@ def collect(
         collected = journal.collect(before=before, keep=keep, spared=spared)
         removed = quarantine.clear(workspace, now - settings["quarantine.days"] * clock.DAY)
         leftovers = _remove_leftovers(workspace, now)
-        leftovers += loop_history.remove_old(workspace, oldest)
-        leftovers += pictures.remove_old(workspace, oldest, now)
+        leftovers += remove_old_outputs(workspace, oldest)
+        for copies in registry.parts("copies", registry.all_features):
+            leftovers += copies.remove_old(workspace, oldest, now)
         freed = journal.compact()
     return {
         "records": collected["records"],
@@ -76,11 +86,18 @@ def collect(
         "leftovers": leftovers,
         "snapshots": _prune_snapshots(workspace, int(settings["snapshot.keep"])),
         "bytes": freed,
+        "also": _free(workspace, now, dry_run=False),
     }
 
 
+def _free(workspace: Workspace, now: int, *, dry_run: bool) -> list[str]:
+    """Let the features remove what else is old. Return what that frees, in words."""
+    parts = registry.parts("copies", registry.all_features)
+    return [said for copies in parts if (said := copies.free(workspace, now, dry_run=dry_run))]
+
+
 def _old_heads(journal: Journal, before: str, keep: int, spared: tuple[str, ...]) -> Iterator[Head]:
-    """The streams that lose records."""
+    """Return the streams that lose records."""
     for head in journal.heads():
         if head["stream"].startswith(spared):
             continue
@@ -123,6 +140,7 @@ def _would_free(journal: Journal, before: str, keep: int, spared: tuple[str, ...
         "leftovers": 0,
         "snapshots": 0,
         "bytes": 0,
+        "also": [],
     }
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, TypedDict, final
 
-from holdfast.gates import person as people
+from holdfast import registry
 from holdfast.journal import chain
 from holdfast.journal.interface import ATTESTED, find_record
 from holdfast.kernel.commit import REPAIR, Order, commit
@@ -19,14 +22,13 @@ from holdfast.kernel.state import (
     load,
     read_all,
 )
-from holdfast.loop.track import prepare_restore
-from holdfast.maintenance.record_text import describe_all
-from holdfast.streams import open_writer, rules_of
+from holdfast.kernel.streams import DECIDED, is_known, open_writer, rules_of
+from holdfast.maintenance.record_text import describe_all, hide_packed
+from holdfast.people import person as people
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from typing import Any, TypedDict, final
+    from contextlib import AbstractContextManager
 
     from holdfast.journal.chain import ChainReport
     from holdfast.journal.interface import Head, Journal, Record
@@ -34,91 +36,98 @@ if TYPE_CHECKING:
     from holdfast.kernel.commit import Outcome
     from holdfast.kernel.rules import Person
     from holdfast.kernel.workspace import Workspace
-
-    class HistoryRequest(TypedDict, total=False):
-        """Which records. `stream` may end in `*`; `before` is a sequence number."""
-
-        stream: str
-        kind: str
-        before: int | None
-        limit: int
+    from holdfast.kernel.writer import Writer
 
     class RecordInWords(Record):
         """A record, and one line that says what it changed."""
 
         text: str
 
-    class Verification(TypedDict):
-        """What was found in the journal. `lost` are records that were acknowledged and are gone."""
 
-        ok: bool
-        streams: list[ChainReport]
-        damage: list[str]
-        lost: list[Marked]
+class HistoryRequest(TypedDict, total=False):
+    """Which records. `stream` may end in `*`; `before` is a sequence number."""
 
-    @final
-    class StreamShown(TypedDict):
-        """The state of a stream."""
+    stream: str
+    kind: str
+    before: int | None
+    limit: int
 
-        stream: Head
-        state: Any
 
-    @final
-    class RecordShown(TypedDict):
-        """One record."""
+class Verification(TypedDict):
+    """What was found in the journal. `lost` are records that were acknowledged and are gone."""
 
-        record: Record
+    ok: bool
+    streams: list[ChainReport]
+    damage: list[str]
+    lost: list[Marked]
 
-    @final
-    class SessionShown(TypedDict):
-        """A session without a record, as its client's transcript tells of it."""
 
-        session: str
-        client: str
-        transcript: str
-        pack: str
+@final
+class StreamShown(TypedDict):
+    """The state of a stream."""
 
-    class StateAfter(TypedDict):
-        """The state of a stream after a record."""
+    stream: Head
+    state: Any
 
-        record: str
-        at: str
-        version: int
-        state: Any
 
-    class StateDifference(TypedDict):
-        """Two states of one stream."""
+@final
+class RecordShown(TypedDict):
+    """One record."""
 
-        stream: str
-        before: StateAfter
-        after: StateAfter
+    record: Record
 
-    class RestoredState(TypedDict):
-        """What a restore did, or would do. `present` and `wanted` are the two states as text; `again`
-        are the files that were removed and are written again; `aside` is the copy of a file that
-        could not be read. `changed` says whether the state had to change, too."""
 
-        stream: str
-        to: str
-        version: int
-        newest: str
-        present: str
-        wanted: str
-        again: list[str]
-        aside: str
-        changed: bool
-        outcome: Outcome | None
+@final
+class SessionShown(TypedDict):
+    """A session without a record, as its client's transcript tells of it."""
+
+    session: str
+    client: str
+    transcript: str
+    pack: str
+
+
+class StateAfter(TypedDict):
+    """The state of a stream after a record."""
+
+    record: str
+    at: str
+    version: int
+    state: Any
+
+
+class StateDifference(TypedDict):
+    """Two states of one stream."""
+
+    stream: str
+    before: StateAfter
+    after: StateAfter
+
+
+class RestoredState(TypedDict):
+    """What a restore did, or would do. `present` and `wanted` are the two states as text; `again`
+    are the files that were removed and are written again; `aside` is the copy of a file that
+    could not be read. `changed` says whether the state had to change, too."""
+
+    stream: str
+    to: str
+    version: int
+    newest: str
+    present: str
+    wanted: str
+    again: list[str]
+    aside: str
+    changed: bool
+    outcome: Outcome | None
 
 
 DEFAULT_LIMIT = 50
-# So many of the newest streams are compared with a name that is unknown, and so many are suggested.
+# The newest streams that are compared with an unknown name, and the most that are suggested.
 COMPARED_STREAMS, SUGGESTED_STREAMS = 500, 3
-REFUSALS = "people:"
-STREAMS = ("budget:", "gate:", "stop:", REFUSALS)
 
 
 def require_journal(workspace: Workspace) -> Journal:
-    """The journal, for an operation that has nothing to do without one."""
+    """Return the journal, for an operation that has nothing to do without one."""
     if not workspace.exists():
         raise NotFound(
             "Nothing was written yet.", hint='Begin with: holdfast note "what I found out"'
@@ -127,7 +136,7 @@ def require_journal(workspace: Workspace) -> Journal:
 
 
 def read_journal(journal: Journal) -> Iterator[Record]:
-    """All records of all streams, in the order in which they were written."""
+    """Return all records of all streams, in the order in which they were written."""
     last = 0
     while batch := journal.since(last):
         yield from batch
@@ -149,7 +158,7 @@ def history(workspace: Workspace, request: HistoryRequest) -> list[RecordInWords
         limit=limit,
     )
     texts = describe_all(journal, records)
-    return [{**record, "text": texts[record["id"]]} for record in records]
+    return [{**hide_packed(record), "text": texts[record["id"]]} for record in records]
 
 
 def _whole_name(journal: Journal, stream: str) -> str:
@@ -183,9 +192,6 @@ def _no_such_stream(journal: Journal, name: str) -> NotFound:
 def _suggest_streams(journal: Journal, name: str) -> str:
     """`Did you mean note:default? ` for streams whose name, or a part of it, begins with a text or is
     like it; empty where there are none."""
-    # `holdfast verify` loads this module, and needs none of that.
-    from difflib import get_close_matches
-
     known: dict[str, str] = {}
     for stream in journal.newest("", limit=COMPARED_STREAMS):
         kind, _, rest = stream.partition(":")
@@ -198,12 +204,12 @@ def _suggest_streams(journal: Journal, name: str) -> str:
 
 
 def show(workspace: Workspace, what: str, *, now: int) -> StreamShown | RecordShown | SessionShown:
-    """The state of a stream, by its name, or a record, by its id or a unique beginning of it. A session
+    """Return the state of a stream, by its name, or a record, by its id or a unique beginning of it. A session
     that has no record is shown as its client's transcript tells of it."""
     try:
         journal = require_journal(workspace)
         if ":" not in what:
-            return {"record": _record_named(journal, what)}
+            return {"record": hide_packed(_record_named(journal, what))}
         what = _whole_name(journal, what)
         head = journal.head(what)
         if head is None:
@@ -217,7 +223,7 @@ def show(workspace: Workspace, what: str, *, now: int) -> StreamShown | RecordSh
 
 
 def _record_named(journal: Journal, what: str) -> Record:
-    """A record by its id; where there is none, the refusal names all that `show` takes."""
+    """Return a record by its id; where there is none, the refusal names all that `show` takes."""
     try:
         return find_record(journal, what)
     except NotFound as error:
@@ -232,7 +238,7 @@ def _record_named(journal: Journal, what: str) -> Record:
 
 
 def _told_by_transcript(workspace: Workspace, session: str, now: int) -> SessionShown | None:
-    """What is known of a session without any record of it; None where there is no such session."""
+    """Return what is known of a session without any record of it; None where there is no such session."""
     if ":" in session or not session:
         return None
     # `holdfast verify` loads this module, and needs none of that.
@@ -241,6 +247,10 @@ def _told_by_transcript(workspace: Workspace, session: str, now: int) -> Session
     try:
         found = resume(workspace, {"session": session}, now=now)
     except NotFound:
+        for find_elsewhere in registry.offers("session_elsewhere"):
+            told: SessionShown | None = find_elsewhere(workspace, session, now=now)
+            if told is not None:
+                return told
         return None
     return {
         "session": found["session"],
@@ -251,7 +261,7 @@ def _told_by_transcript(workspace: Workspace, session: str, now: int) -> Session
 
 
 def diff(workspace: Workspace, one: str, other: str = "") -> StateDifference:
-    """Two states of one stream: after a record, and after another one or the newest."""
+    """Return two states of one stream: after a record, and after another one or the newest."""
     journal = require_journal(workspace)
     first = find_record(journal, one)
     second = (
@@ -298,7 +308,7 @@ def restore(
     if done["changed"]:
         require_person(workspace, f"restore {stream}", [stream], now=now)
     writer = open_writer(workspace)
-    with prepare_restore(workspace, writer, stream, actor=actor, now=now) as aside:
+    with _prepare(workspace, writer, stream, actor=actor, now=now) as aside:
         decision = REPAIR
         if done["changed"]:
             decision = Decision([(RESTORED, {"version": version, "state": wanted})])
@@ -308,8 +318,21 @@ def restore(
     return {**done, "aside": aside, "outcome": outcome}
 
 
+def _prepare(
+    workspace: Workspace, writer: Writer, stream: str, *, actor: str, now: int
+) -> AbstractContextManager[str]:
+    """Return what the stream's feature does around a restore."""
+    feature = registry.feature_of(stream)
+    if feature is None or not feature.restore:
+        return nullcontext("")
+    prepared: AbstractContextManager[str] = registry.load(feature.restore)(
+        workspace, writer, stream, actor=actor, now=now
+    )
+    return prepared
+
+
 def picture(stream: str, state: Any) -> str:
-    """A state as text: its files, or its data if it has none."""
+    """Return a state as text: its files, or its data if it has none."""
     views = rules_of(stream).render(state)
     if not views:
         return json.dumps(state, ensure_ascii=False, indent=2, sort_keys=True)
@@ -326,7 +349,7 @@ def state_now(journal: Journal, stream: str) -> tuple[Any, int]:
 
 
 def change_of(journal: Journal, record: Record) -> tuple[str, str]:
-    """The state before and after a record, as text."""
+    """Return the state before and after a record, as text."""
     stream, version = record["stream"], record["version"]
     before = picture(stream, state_at(journal, stream, version - 1)) if version > 1 else ""
     return before, picture(stream, state_at(journal, stream, version))
@@ -348,9 +371,9 @@ def verify(journal: Journal, progress: Callable[[int, int], None]) -> Verificati
 
 
 def find_false_snapshots(journal: Journal) -> list[str]:
-    """Streams of what people decided whose snapshot does not follow from their records."""
+    """Return the streams of what people decided whose snapshot does not follow from their records."""
     found = []
-    for name in find_decisions(head["stream"] for head in journal.heads()):
+    for name in find_decisions(filter(is_known, (head["stream"] for head in journal.heads()))):
         loaded, subject = journal.load(name), rules_of(name)
         version, head = loaded["snapshot_version"], loaded["head"]
         if loaded["snapshot"] is None or head is None:
@@ -377,8 +400,8 @@ def _after(journal: Journal, record: Record) -> StateAfter:
 
 
 def find_decisions(streams: Iterable[str]) -> list[str]:
-    """Those of the streams that hold what people decided."""
-    return sorted(stream for stream in streams if stream.startswith(STREAMS))
+    """Return those of the streams that hold what people decided; one of an unknown kind may."""
+    return sorted(one for one in streams if one.startswith(DECIDED) or not is_known(one))
 
 
 def require_person(
@@ -389,7 +412,7 @@ def require_person(
     now: int,
     person: Person | None = None,
 ) -> Person | None:
-    """The person who is needed where these streams hold what people decided; None where none do.
+    """Return the person who is needed where these streams hold what people decided; None where none do.
     NotAllowed when no person is there, and the attempt is recorded. Without a `person`, the one at
     the terminal of this process is asked."""
     found = find_decisions(streams)

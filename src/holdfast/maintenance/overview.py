@@ -9,14 +9,14 @@ from holdfast.clients.installation import detect, server
 from holdfast.clients.table import CLIENTS
 from holdfast.git.repository import read_head
 from holdfast.kernel.errors import HoldfastError
-from holdfast.maintenance import registry
-from holdfast.maintenance.status import list_attention
-from holdfast.remote.offline import reads_offline
+from holdfast.kernel.streams import reads_offline
+from holdfast.maintenance import known_roots
+from holdfast.maintenance.status import list_attention, show
 from holdfast.session.session_list import command_to_resume, first_to_resume, list_sessions
 
 if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
-    from holdfast.maintenance.status import Attention
+    from holdfast.maintenance.status import ShownAttention
     from holdfast.session.session_list import ListedSession
 
 MOST_SESSIONS = 3
@@ -32,19 +32,19 @@ class Overview(TypedDict):
     set_up: bool
     clients: list[str]
     sessions: list[ListedSession]
-    attention: list[Attention]
+    attention: list[ShownAttention]
     next: str
     why: str
 
 
 @reads_offline
 def gather(workspace: Workspace | None, folder: str, *, now: int) -> Overview:
-    """What holdfast sees here. Nothing is written."""
+    """Return what holdfast sees here. Nothing is written."""
     sessions = list_sessions(
         workspace.root if workspace else folder, workspace, most=MOST_SESSIONS, now=now
     )
     waits = _waits(workspace)
-    has_init = workspace is not None and workspace.root in registry.list_roots()
+    has_init = workspace is not None and workspace.root in known_roots.list_roots()
     clients = clients_with_ours(workspace, server()) if workspace is not None and has_init else []
     next, why = _next(workspace is not None, sessions, waits, has_init, clients)
     return {
@@ -60,11 +60,11 @@ def gather(workspace: Workspace | None, folder: str, *, now: int) -> Overview:
     }
 
 
-def _waits(workspace: Workspace | None) -> list[Attention]:
+def _waits(workspace: Workspace | None) -> list[ShownAttention]:
     if workspace is None:
         return []
     try:
-        return list_attention(workspace)
+        return [show(one) for one in list_attention(workspace)]
     except HoldfastError as error:
         return [{"what": error.message, "next": "holdfast doctor"}]
 
@@ -81,11 +81,11 @@ def _branch(workspace: Workspace | None) -> str:
 def _next(
     is_workspace: bool,
     sessions: list[ListedSession],
-    waits: list[Attention],
+    waits: list[ShownAttention],
     has_init: bool,
     clients: list[str],
 ) -> tuple[str, str]:
-    """One command, and what it does. What waits for a person comes first."""
+    """Return one command, and what it does. What waits for a person comes first."""
     if waits:
         return waits[0]["next"], "deal with what waits for you"
     first = first_to_resume(sessions)

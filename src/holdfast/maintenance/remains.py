@@ -1,4 +1,4 @@
-"""What stays on the disk after `uninstall`, the command that removes each of it, and the removal of all."""
+"""List what `uninstall` leaves behind, with the command that removes each item; and remove all of it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,10 @@ import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypedDict
 
-from holdfast.budgets.side_files import METRICS
+from holdfast import registry
 from holdfast.clients.installation import uninstall
 from holdfast.clients.launcher import folder_of_user
 from holdfast.clients.table import NAMES
-from holdfast.fleet.backups import list_copies
-from holdfast.fleet.transfer import pushed_refs
-from holdfast.gates import person
 from holdfast.git.repository import GitError
 from holdfast.git.run import git
 from holdfast.git.snapshot import REFS
@@ -22,20 +19,17 @@ from holdfast.journal.postgres.url import without_password
 from holdfast.kernel.errors import HoldfastError, from_os_error
 from holdfast.kernel.text import quote
 from holdfast.kernel.workspace import TOOL_FOLDER, user_folder, worktrees
-from holdfast.loop.rules.model import HISTORY, METADATA
-from holdfast.maintenance import registry
-from holdfast.plans.rules.flight import ARCHIVE
-from holdfast.rfc.rules.model import EVIDENCE_FILE, RFC_FILE
+from holdfast.maintenance import known_roots
+from holdfast.people import person
+from holdfast.session.snapshots import pushed_refs
 
 if TYPE_CHECKING:
     from holdfast.clients.installation import Done
     from holdfast.kernel.workspace import Workspace
+    from holdfast.parts import Copies
 
 PRIVATE_REFS = "refs/holdfast"
 PURPOSE = "remove everything that holdfast keeps of this project"
-# The names that holdfast gives to files in a folder where people may have their own.
-WAYPOINT_NAMES = ("stop-", "alert-", "holding-pattern-")
-CHECKPOINTS = "agent_checkpoints"
 
 
 class Remain(TypedDict):
@@ -50,7 +44,7 @@ class Remain(TypedDict):
 
 
 def list_remains(workspace: Workspace) -> list[Remain]:
-    """What is left of this workspace, the journal first."""
+    """Return what is left of this workspace, the journal first."""
     found: list[Remain] = []
     if os.path.isdir(workspace.home):
         what = "work files of this repository"
@@ -58,13 +52,21 @@ def list_remains(workspace: Workspace) -> list[Remain]:
             what = "the journal of all that happened, and its backups and quarantine"
         found.append(_whole(what, workspace.home))
     rows = _view_paths(workspace)
+    copies: list[Copies] = [*registry.parts("copies", registry.all_features)]
     for root in worktrees(workspace):
-        written = {path for path in _written(root, rows.get(root, [])) if os.path.lexists(path)}
+        views = rows.get(root, [])
+        ours = [os.path.join(root, path) for path in views]
+        for one in copies:
+            ours += one.list_beside(root, views)
+        written = set(filter(os.path.lexists, ours))
         tracked = _tracked(workspace, root) & written
         found += _grouped(root, written - tracked)
         if tracked:
             found.append(_committed(root, sorted(tracked)))
-        found += _of_authors(root, rows.get(root, []))
+        for one in copies:
+            found += [
+                _whole(what, path, yours=True) for what, path in one.list_authored(root, views)
+            ]
         private = workspace.at(root).private if os.path.isdir(root) else ""
         if os.path.isdir(private) and os.path.dirname(private) != workspace.home:
             found.append(_whole("what the hooks keep for a worktree", private))
@@ -91,7 +93,7 @@ def list_remains(workspace: Workspace) -> list[Remain]:
     if workspace.url:
         what, hint = "the journal on the server", "Ask the people who run that database."
         found.append(_remain(what, without_password(workspace.url), hint, yours=True))
-    others = [root for root in registry.list_roots() if root not in worktrees(workspace)]
+    others = [root for root in known_roots.list_roots() if root not in worktrees(workspace)]
     for what, path in (
         ("what holdfast keeps for all your projects", user_folder()),
         ("the launcher of the hooks, for all your projects", folder_of_user()),
@@ -127,7 +129,7 @@ def remove_from_clients(
         return {"clients": done, "removed": [], "left": []}
     if not dry_run:
         with contextlib.suppress(OSError, HoldfastError):  # the page looks whether it is there
-            registry.forget(workspace)
+            known_roots.forget(workspace)
     return {"clients": done, "removed": [], "left": list_remains(workspace)}
 
 
@@ -140,7 +142,7 @@ def remove_everything(workspace: Workspace, *, now: int, dry_run: bool = False) 
         person.require(workspace, PURPOSE, ["This cannot be undone:", *shown], now=now)
     done = uninstall(workspace, NAMES, dry_run=dry_run)
     if not dry_run:
-        registry.forget(workspace)
+        known_roots.forget(workspace)
         remains = list_remains(workspace)
         workspace.close()
     # The journal last: it alone knows which files are holdfast's, and this process may be killed.
@@ -195,7 +197,7 @@ def _whole(what: str, path: str, *, yours: bool = False) -> Remain:
 
 
 def _grouped(root: str, paths: Iterable[str]) -> Iterator[Remain]:
-    """The files by the folder at the top of the work tree; the folders that become empty go as well."""
+    """Return the files by the folder at the top of the work tree; the folders that become empty go as well."""
     groups: dict[str, list[str]] = {}
     for path in sorted(paths):
         top = os.path.join(root, os.path.relpath(path, root).split(os.sep)[0])
@@ -216,17 +218,8 @@ def _committed(root: str, paths: list[str]) -> Remain:
     return _remain(what, root, command, paths, yours=True)
 
 
-def _of_authors(root: str, views: list[str]) -> Iterator[Remain]:
-    """RFCs and their evidence: holdfast made the files, and their author filled them."""
-    for path in views:
-        folder = os.path.dirname(os.path.join(root, path))
-        texts = [os.path.join(folder, name) for name in (RFC_FILE, EVIDENCE_FILE)]
-        if os.path.basename(path) == "state.json" and any(map(os.path.exists, texts)):
-            yield _whole("an RFC and its evidence, which its author wrote", folder, yours=True)
-
-
 def _view_paths(workspace: Workspace) -> dict[str, list[str]]:
-    """The files that show streams, by worktree. A journal that cannot be read names none."""
+    """Return the files that show streams, by worktree. A journal that cannot be read names none."""
     try:
         rows = workspace.journal.views() if workspace.exists() else []
     except HoldfastError:
@@ -235,24 +228,6 @@ def _view_paths(workspace: Workspace) -> dict[str, list[str]]:
     for row in rows:
         found.setdefault(row["worktree"], []).append(row["path"])
     return found
-
-
-def _written(root: str, views: list[str]) -> Iterator[str]:
-    """The views of a worktree, and the files that holdfast writes beside each kind of them."""
-    for name in views:
-        path = os.path.join(root, name)
-        folder, base = os.path.split(path)
-        yield path
-        if base == METADATA:
-            yield os.path.join(folder, HISTORY)
-        if os.path.basename(folder) == CHECKPOINTS:
-            yield from list_copies(os.path.dirname(folder))
-    if any(name.startswith(".autopilot/") for name in views):
-        yield os.path.join(root, METRICS)
-        waypoints = os.path.join(root, ARCHIVE)
-        for name in os.listdir(waypoints) if os.path.isdir(waypoints) else []:
-            if name.startswith(WAYPOINT_NAMES):
-                yield os.path.join(waypoints, name)
 
 
 def _tracked(workspace: Workspace, root: str) -> set[str]:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 
-from holdfast.budgets import alerts
-from holdfast.budgets.rules import budget
+from holdfast import registry
 from holdfast.clients.claude import sessions as claude
 from holdfast.clients.usage.model import Found
 from holdfast.kernel import clock, failures, latch
 from holdfast.kernel.canonical_json import table_of, text_of
 from holdfast.kernel.errors import HoldfastError
-from holdfast.kernel.state import load
-from holdfast.kernel.text import one_line, plural, quote, safe
-from holdfast.session import quotas
-from holdfast.session.spending import note_status_line
-from holdfast.session.usage_limits import local_time
+from holdfast.kernel.money import dollars
+from holdfast.kernel.text import one_line, plural, safe
+from holdfast.usage import quotas
+from holdfast.usage.spending import note_status_line
+from holdfast.usage.usage_limits import local_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +22,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from holdfast.kernel.workspace import Workspace
+
+    # By level and type.
+    Limits = Mapping[str, Mapping[str, float]]
 
 BETWEEN = " · "
 LONGEST_REASON = 60
@@ -32,30 +34,33 @@ _COLOURS = {"red": "31", "yellow": "33", "dim": "2"}
 
 
 def write(workspace: Workspace, payload: Mapping[str, Any], *, now: int) -> str:
-    """The line, from what the client sends and what the journal knows. The client's numbers are
+    """Return the line, from what the client sends and what the journal knows. The client's numbers are
     kept, because it tells its context window nowhere else."""
     _keep_numbers(workspace, payload, now)
+    session = text_of(payload.get("session_id"))
+    added = [show(workspace, session) for show in registry.parts("status_line")]
+    limits = {level: numbers for one in added for level, numbers in one.limits.items()}
     parts = [
-        *_holding(workspace, text_of(payload.get("session_id"))),
-        *_numbers(workspace, payload, now),
-        *_waiting(workspace),
+        *_holding(workspace),
+        *(_coloured(*part) for one in added for part in one.first),
+        *_numbers(workspace, payload, limits, now),
+        *(_coloured(*part) for one in added for part in one.last),
+        *_failing(workspace),
         *_unheard(workspace, now),
     ]
     return BETWEEN.join(parts) or _coloured("holdfast", "dim")
 
 
-def _holding(workspace: Workspace, session: str) -> Iterator[str]:
-    """What stops the agent; it comes first."""
+def _holding(workspace: Workspace) -> Iterator[str]:
+    """Return what stops the agent; it comes first."""
     stopped = latch.read(workspace)
     if stopped is not None:
         yield _coloured(f"STOPPED: {one_line(safe(stopped['reason']), LONGEST_REASON)}", "red")
-    for type, reached in alerts.read(workspace, session).items():
-        freed = f" (holdfast guard ack {quote(type)})" if type else ""
-        yield _coloured(f"ALERT: {one_line(safe(reached), LONGEST_REASON)}{freed}", "yellow")
 
 
-def _numbers(workspace: Workspace, payload: Mapping[str, Any], now: int) -> Iterator[str]:
-    limits = _limits(workspace)
+def _numbers(
+    workspace: Workspace, payload: Mapping[str, Any], limits: Limits, now: int
+) -> Iterator[str]:
     full = _number(table_of(payload.get("context_window")).get("used_percentage"), FULL)
     if full is not None:
         yield _level(f"context {full:.0f}%", full, limits, "context")
@@ -63,7 +68,7 @@ def _numbers(workspace: Workspace, payload: Mapping[str, Any], now: int) -> Iter
     if cost is not None:
         most = limits.get("stop", {}).get("cost")
         of = f" of ${most:g}" if most is not None else ""
-        yield _level(f"${cost:.2f}{of}", cost, limits, "cost")
+        yield _level(f"{dollars(cost)}{of}", cost, limits, "cost")
     found = Found()
     claude.status_line({**payload}, clock.precise(now), found)
     held = quotas.still_held("claude", found.quotas, now) if found.quotas else []
@@ -77,17 +82,7 @@ def _numbers(workspace: Workspace, payload: Mapping[str, Any], now: int) -> Iter
     yield _coloured(text, "red") if is_full else _level(text, percent, limits, "quota")
 
 
-def _limits(workspace: Workspace) -> Mapping[str, Mapping[str, float]]:
-    """The limits of the budget's last check; none without a budget."""
-    if not workspace.exists() or workspace.journal.head(budget.STREAM) is None:
-        return {}
-    found: Mapping[str, Mapping[str, float]] = load(workspace.journal, budget, budget.STREAM)[0][
-        "limits"
-    ]
-    return found
-
-
-def _level(text: str, value: float, limits: Mapping[str, Mapping[str, float]], type: str) -> str:
+def _level(text: str, value: float, limits: Limits, type: str) -> str:
     for level, colour in (("stop", "red"), ("alert", "yellow"), ("warning", "yellow")):
         limit = limits.get(level, {}).get(type)
         if limit is not None and value >= limit:
@@ -95,14 +90,7 @@ def _level(text: str, value: float, limits: Mapping[str, Mapping[str, float]], t
     return text
 
 
-def _waiting(workspace: Workspace) -> Iterator[str]:
-    if workspace.exists() and workspace.journal.heads("gate:"):
-        from holdfast.gates.lookup import open_gates
-
-        count = sum(1 for gate in open_gates(workspace) if gate["presented_at"])
-        if count:
-            text = plural(count, "gate waits", "gates wait")
-            yield _coloured(f"{text} (holdfast gate list)", "yellow")
+def _failing(workspace: Workspace) -> Iterator[str]:
     failed = failures.read(workspace)
     if failed:
         text = f"{plural(len(failed), 'hook')} failed (holdfast doctor)"
@@ -110,7 +98,7 @@ def _waiting(workspace: Workspace) -> Iterator[str]:
 
 
 def _unheard(workspace: Workspace, now: int) -> Iterator[str]:
-    """How long the server was not heard, and what waits for it here."""
+    """Return how long the server was not heard, and what waits for it here."""
     if not os.path.exists(os.path.join(workspace.home, "forward")):
         return
     from holdfast.remote import facts
@@ -131,7 +119,7 @@ def _keep_numbers(workspace: Workspace, payload: Mapping[str, Any], now: int) ->
 
 
 def _number(value: object, highest: float) -> float | None:
-    """A number, or None for anything else, such as NaN."""
+    """Return a number, or None for anything else, such as NaN."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return float(value) if 0 <= value <= highest else None

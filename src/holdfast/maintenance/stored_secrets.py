@@ -1,7 +1,7 @@
 """What was stored under older rules of redaction: find what the rules of today would take out, and take it out.
 
 A record keeps its place in the chain and loses its body; the state of its stream is recorded again without
-the secret, as after a purge. Files of ours keep the rest of their text. Snapshots, quarantined copies and
+the secret, as after a purge. Holdfast's files keep the rest of their text. Snapshots, quarantined copies and
 pictures hold what the user's own files hold: they are not redacted when they are made, nor here.
 """
 
@@ -19,10 +19,10 @@ from holdfast.kernel.plain_file import read_plain, write_synced
 from holdfast.kernel.redact_rules import RULES_VERSION
 from holdfast.kernel.rules import Decision
 from holdfast.kernel.state import PURGED, load
+from holdfast.kernel.streams import is_known, list_exact, open_writer, rules_of
 from holdfast.maintenance import purge
 from holdfast.maintenance.history import find_decisions, read_journal, require_person
 from holdfast.session import observation
-from holdfast.streams import open_writer, rules_of
 
 if TYPE_CHECKING:
     from typing import Any
@@ -61,10 +61,13 @@ def find(workspace: Workspace) -> Stored:
     """Find the records, states and files that hold what the rules of today take out."""
     redactor = open_writer(workspace).redactor
     redactor.counts.clear()
+    exact = tuple(list_exact(workspace.journal))
     records = [
         record
         for record in read_journal(workspace.journal)
-        if record["body"] is not None and _redact(redactor, record["body"]) is not record["body"]
+        if not record["stream"].startswith(exact)
+        and record["body"] is not None
+        and _redact(redactor, record["body"]) is not record["body"]
     ]
     streams = {record["stream"] for record in records}
     for head in workspace.journal.heads():
@@ -83,12 +86,12 @@ def find(workspace: Workspace) -> Stored:
 
 def redact(workspace: Workspace, found: Stored, *, now: int) -> list[str]:
     """Redact what `find` found. Return the streams that only a person may change and that stay."""
-    streams = found["streams"]
-    refused: list[str] = []
+    streams = [stream for stream in found["streams"] if is_known(stream)]
+    refused = [stream for stream in found["streams"] if stream not in streams]
     try:
         require_person(workspace, PURPOSE, streams, now=now)
     except NotAllowed:
-        refused = find_decisions(streams)
+        refused += find_decisions(streams)
         streams = [stream for stream in streams if stream not in refused]
     journal, writer = workspace.journal, open_writer(workspace)
     for stream in streams:
@@ -140,7 +143,7 @@ def _redact_tally(workspace: Workspace, redactor: Redactor, *, change: bool) -> 
         secrets = redactor.list_secrets(seen)
         clean = _redact(redactor, seen)
         for secret in secrets:
-            observation.drop_names(clean, secret)
+            observation.drop_parts(clean, secret)
         return clean
 
     with usage.open_tally(workspace.home) as tally:
@@ -173,7 +176,7 @@ def _list_files(workspace: Workspace) -> list[str]:
 
 
 def _redact_file(redactor: Redactor, path: str) -> bytes | None:
-    """Return the content of a file of ours without secrets, or nothing where it holds none."""
+    """Return the content of a file without secrets, or nothing where it holds none."""
     try:
         text = read_plain(path, LARGEST_FILE).decode()
     except (OSError, ValueError):

@@ -10,19 +10,21 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.prompts import Prompt
 from mcp.server.mcpserver.tools import Tool
-from mcp_types import CallToolResult, TextContent, ToolAnnotations
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS, CallToolResult, TextContent, ToolAnnotations
 
-from holdfast.budgets.alerts import restore
-from holdfast.estop.stop import refuse_stopped
 from holdfast.hooks.deferred_events import finish_here
 from holdfast.kernel import canonical_json, clock, latch
 from holdfast.kernel.door import Door
 from holdfast.kernel.errors import HoldfastError, Usage, from_os_error
+from holdfast.kernel.stops import refuse_stopped
+from holdfast.kernel.streams import actor, open_writer
 from holdfast.kernel.text import quoted, safe
 from holdfast.kernel.workspace import Workspace, discover
+from holdfast.people.removed_stops import restore
 from holdfast.remote.offline import away_message, can_work_offline, reachable, start_forwarder
-from holdfast.streams import actor, open_writer
 
 if TYPE_CHECKING:
     from holdfast.kernel.writer import Writer
@@ -152,7 +154,7 @@ def as_error(error: Exception) -> HoldfastError:
         return from_os_error(error, str(error.filename or "a file operation"))
     return HoldfastError(
         f"A bug in holdfast: {type(error).__name__}: {error}",
-        hint="The work goes on without this call; report it, with what was asked.",
+        hint="Continue without this call, and report it with what was asked.",
         kind="bug",
     )
 
@@ -173,28 +175,13 @@ def _result(
 def tool(
     work: Callable[..., ToolAnswer], *, reads_only: bool = False, reaches_out: bool = False
 ) -> Tool:
-    """The tool of a function. Its first parameter is the call, its docstring the description. The SDK
+    """Return the tool of a function. Its first parameter is the call, its docstring the description. The SDK
     runs it in a thread, so that other calls do not wait for its disk."""
-    hints = typing.get_type_hints(work, include_extras=True)
-    signature = inspect.signature(work)
-    _, *others = signature.parameters.values()
 
     def run(request: Context, **arguments: Any) -> CallToolResult:
         return run_tool(ToolCall(folder_of(request), client_of(request)), work, arguments)
 
-    run.__name__ = work.__name__
-    # The SDK reads the signature for the arguments, and the annotations for the context and resolvers.
-    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [
-            inspect.Parameter("request", inspect.Parameter.KEYWORD_ONLY, annotation=Context),
-            *(
-                one.replace(annotation=hints[one.name], kind=inspect.Parameter.KEYWORD_ONLY)
-                for one in others
-            ),
-        ],
-        return_annotation=CallToolResult,
-    )
-    run.__annotations__ = {"request": Context, **{one.name: hints[one.name] for one in others}}
+    _take_signature(run, work, CallToolResult)
     made = Tool.from_function(
         run,
         name=work.__name__,
@@ -206,6 +193,46 @@ def tool(
     )
     made.parameters = simplify(made.parameters)
     return made
+
+
+def prompt(work: Callable[..., str]) -> Prompt:
+    """Return the prompt of a function. Its first parameter is the call, its docstring the description."""
+
+    def run(request: Context, **arguments: Any) -> str:
+        return read(folder_of(request), lambda call: work(call, **arguments))
+
+    _take_signature(run, work, str)
+    return Prompt.from_function(run, description=inspect.cleandoc(work.__doc__ or ""))
+
+
+def _take_signature(run: Callable[..., Any], work: Callable[..., Any], returns: type) -> None:
+    """Let a function look like another one with the SDK's context in place of the call: the SDK reads the
+    signature for the arguments, and the annotations for the context and resolvers."""
+    hints = typing.get_type_hints(work, include_extras=True)
+    _, *others = inspect.signature(work).parameters.values()
+    only = inspect.Parameter.KEYWORD_ONLY
+    run.__name__ = work.__name__
+    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            inspect.Parameter("request", only, annotation=Context),
+            *(one.replace(annotation=hints[one.name], kind=only) for one in others),
+        ],
+        return_annotation=returns,
+    )
+    run.__annotations__ = {"request": Context, **{one.name: hints[one.name] for one in others}}
+
+
+def read(folder: str | None, look: Callable[[ToolCall], str]) -> str:
+    """Return a text for a client, redacted. A failure is an error of the protocol, with a hint."""
+    with ToolCall(folder) as call:
+        try:
+            return call.door().text(look(call)).encode("utf-8", "replace").decode()
+        except Exception as error:
+            known = as_error(error)
+            door = call.door()
+            data = door.value(known.data())
+            message = door.text(error_text(known))
+            raise MCPError(code=INVALID_PARAMS, message=message, data=data) from None
 
 
 def folder_of(context: Context) -> str | None:

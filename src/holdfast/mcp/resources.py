@@ -1,27 +1,18 @@
-"""What a client can read and what a person can pick in it: the status, the history, the views of this
-worktree, and prompts."""
+"""What a client can read: the status, the history, conflicts, edits, the views of this worktree."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any
-from urllib.parse import quote
-
-from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, Resource
-from pydantic import Field
+from typing import TYPE_CHECKING, Any
 
 from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import HoldfastError, NotFound
-from holdfast.kernel.text import safe
 from holdfast.kernel.views.files import Unreadable, file_at, read_file, text_of
 from holdfast.maintenance import status
 from holdfast.maintenance.conflicts import list_conflicts
 from holdfast.maintenance.history import history as latest
-from holdfast.mcp.call import ToolCall, as_error, error_text
-from holdfast.rfc.write import ask
+from holdfast.mcp.call import ToolCall, read
 from holdfast.session.edits import show_edits
-from holdfast.session.resume import refuse_foreign, resume
 
 if TYPE_CHECKING:
     from holdfast.maintenance.history import HistoryRequest
@@ -31,8 +22,6 @@ if TYPE_CHECKING:
 JSON = "application/json"
 VIEW = "holdfast://view/"
 SHOWN_RECORDS = 50
-# So many views are listed; every one can be read.
-LISTED_VIEWS = 200
 
 
 def add_resources(server: Server) -> None:
@@ -89,31 +78,8 @@ def add_resources(server: Server) -> None:
         return read(server.folder, lambda call: _view(call, path))
 
 
-def read(folder: str | None, look: Callable[[ToolCall], str]) -> str:
-    """A text for a client, redacted. A failure is an error of the protocol, with a hint."""
-    with ToolCall(folder) as call:
-        try:
-            return call.door().text(look(call)).encode("utf-8", "replace").decode()
-        except Exception as error:
-            known = as_error(error)
-            door = call.door()
-            data = door.value(known.data())
-            message = door.text(error_text(known))
-            raise MCPError(code=INVALID_PARAMS, message=message, data=data) from None
-
-
 def read_json(folder: str | None, look: Callable[[ToolCall], Any]) -> str:
-    return read(folder, lambda call: canonical_json.indented(look(call)))
-
-
-def views(folder: str | None) -> list[Resource]:
-    """The views of this worktree as resources; an empty list where there is no workspace."""
-    with ToolCall(folder) as call:
-        try:
-            paths = _paths(call)
-        except HoldfastError:
-            return []
-    return [Resource(uri=VIEW + quote(path), name=path) for path in paths[:LISTED_VIEWS]]
+    return read(folder, lambda call: canonical_json.dump_indented(look(call)))
 
 
 def _paths(call: ToolCall) -> list[str]:
@@ -130,33 +96,12 @@ def _edits(call: ToolCall, session: str) -> SessionEdits:
 def _view(call: ToolCall, path: str) -> str:
     """Read a view that the journal knows. Other files cannot be read this way."""
     if path not in _paths(call):
-        raise NotFound(f"There is no view {path!r:.200}.", hint="resources/list lists them.")
+        raise NotFound(
+            f"There is no view {path!r:.200}.", hint="Only files that Holdfast keeps can be read."
+        )
     try:
         return text_of(read_file(file_at(call.workspace, path))[1])
     except FileNotFoundError:
         raise NotFound(f"{path} is not there.", hint="The next checkpoint writes it.") from None
     except Unreadable as problem:
         raise HoldfastError(f"{path} cannot be read: {problem}.") from None
-
-
-def add_prompts(server: Server) -> None:
-    """Register the prompts."""
-
-    @server.prompt(description="Continue where the last session here stopped.")
-    def continuation(
-        session: Annotated[str, Field(description="Session id. Default: the newest here.")] = "",
-    ) -> str:
-        return read(server.folder, lambda call: _continuation(call, session))
-
-    @server.prompt(description="The questions that keep an RFC's reasoning at a phase boundary.")
-    def extraction(
-        group: Annotated[str, Field(description="discover, design, gate-b or review.")],
-        rfc: Annotated[str, Field(description="RFC id, if there are several.")] = "",
-    ) -> str:
-        return read(server.folder, lambda call: ask(call.workspace, group, rfc)["prompt"])
-
-
-def _continuation(call: ToolCall, session: str) -> str:
-    found = resume(call.workspace, {"session": session}, now=call.now)
-    refuse_foreign(found)
-    return safe("\n".join([*call.stop_lines(), found["pack"]]))

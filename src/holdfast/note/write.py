@@ -5,9 +5,8 @@ from __future__ import annotations
 from holdfast.kernel.commit import Order, commit
 from holdfast.kernel.errors import NotFound, Usage
 from holdfast.kernel.state import load
+from holdfast.kernel.streams import open_writer, works_offline
 from holdfast.note.rules import note as rules
-from holdfast.remote.offline import works_offline
-from holdfast.streams import open_writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +26,8 @@ def write_note(
     id: str | None = None,
 ) -> Outcome:
     """Leave a note, durably. The same `id` again changes nothing; without one it is random."""
+    if not isinstance(text, str):
+        raise Usage(f"A note is text, not {type(text).__name__}.")
     stream = rules.stream_of(name)
     if id is not None and not id.strip():
         raise Usage("An id needs at least one character.", hint="Leave it out for a random one.")

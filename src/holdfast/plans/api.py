@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import Literal
 
 from holdfast.budgets.limits import PROJECT_FILE
-from holdfast.kernel.arguments import checks_arguments
 from holdfast.kernel.git_exclude import hide_new
+from holdfast.kernel.streams import open_writer
+from holdfast.kernel.workspace import Workspace
 from holdfast.plans import operations, runs
 from holdfast.plans.discovery import NewPlan, NewPlanRequest, write_plan
 from holdfast.plans.operations import (
@@ -17,39 +18,24 @@ from holdfast.plans.operations import (
     RunRequest,
     check_plans,
 )
-from holdfast.plans.rules.ready import waiting_gates
+from holdfast.plans.rules.run_model import RunState
 from holdfast.plans.runner import Execution, RunContext
-
-if TYPE_CHECKING:
-    from holdfast.kernel.workspace import Workspace
-    from holdfast.kernel.writer import Writer
-    from holdfast.plans.rules.run_model import RunState
-    from holdfast.plans.task_programs import OnGoals
+from holdfast.plans.task_programs import OnGoals
 
 
-class PlanResult(TypedDict):
-    """How a run ended. When it is paused, `reason` and `text` say why, and `gates` are those that wait
-    for a person. `warnings` are what lint says about the plans."""
+class PlanResult(operations.RunResult):
+    """How a run ended, and what lint says about its plans."""
 
-    run: str
-    ended: Literal["done", "paused"]
-    reason: str
-    text: str
-    waypoint: str
-    gates: list[str]
-    done: int
-    total: int
     warnings: list[str]
 
 
-@checks_arguments
 class Plans:
     """The plans of a workspace, and their runs. No person is asked here: a run that needs one
     is paused, and `resume` goes on once the gate is answered."""
 
-    def __init__(self, workspace: Workspace, writer: Writer, *, actor: str) -> None:
+    def __init__(self, workspace: Workspace, *, actor: str) -> None:
         self._workspace = workspace
-        self._writer = writer
+        self._writer = open_writer(workspace)
         self._actor = actor
 
     def new(self, name: str = "", *, title: str = "", ui: bool = False) -> NewPlan:
@@ -112,14 +98,4 @@ class Plans:
 
 
 def _result(outcome: RunOutcome, warnings: list[str]) -> PlanResult:
-    state, halted = outcome.state, outcome.halted
-    return {
-        "run": state["id"],
-        "ended": "paused" if halted else "done",
-        "reason": halted.reason if halted else "",
-        "text": halted.text if halted else "",
-        "waypoint": halted.waypoint if halted else "",
-        "gates": [state["plans"][id]["gates"][key]["gate"] for id, key in waiting_gates(state)],
-        **runs.count(state),
-        "warnings": warnings,
-    }
+    return {**operations.describe(outcome), "warnings": warnings}

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from holdfast.gates import lookup
 from holdfast.gates.ask import AskRequest, ask
 from holdfast.gates.lookup import GateContext
-from holdfast.gates.rules.content import VERIFY
+from holdfast.gates.rules.content import VERIFY, Content, GateAnswer
 from holdfast.gates.rules.gate import withdrawn_of
 from holdfast.kernel import clock
 from holdfast.kernel.digest import id_of, new_id
 from holdfast.kernel.errors import NotFound
 from holdfast.plans import task_programs
-from holdfast.plans.news import Halted
+from holdfast.plans.executors import TaskWork
+from holdfast.plans.news import Halted, News
 from holdfast.plans.rules.ready import waiting_gates
 from holdfast.plans.rules.run_model import ISSUES
+from holdfast.plans.runs import RunStream
+from holdfast.processes.supervisor import Ended
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from holdfast.gates.rules.content import Content, GateAnswer
     from holdfast.gates.rules.gate import GateState
-    from holdfast.plans.executors import TaskWork
-    from holdfast.plans.news import News
-    from holdfast.plans.runs import RunStream
-    from holdfast.processes.supervisor import Ended
+
 
 APPROVED = "✅ Checkpoint approved, continuing..."
 LONGEST = 48
@@ -116,13 +114,10 @@ class Checkpoints:
         log = f"{plan.replace('/', '-')}-{key}-fix-{mark[:4]}.log"
         self.mending[mark] = (plan, key)
         self._news.say("mending", plan=plan, task=key, text=settings["plan.fix"])
-        return task_programs.fix_of(
-            *(state, state["plans"][plan], key, self._stream.place),
-            mark=mark,
-            log=log,
-            folder=folder,
-            settings=settings,
-        )
+        known = state["plans"][plan]
+        task = next(one for one in known["plan"]["tasks"] if one["key"] == key)
+        programs = task_programs.TaskPrograms(state, known["plan"], self._stream.place, settings)
+        return programs.of_issues(task, known["gates"][key]["text"], mark, log, folder)
 
     def accept_mend(self, ended: Ended) -> None:
         """Present the checkpoint again after its program ended. If the program failed, the run halts."""

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
 from holdfast.gates.rules.gate_xml import place_of
 from holdfast.kernel.errors import Conflict, NotAllowed, NotFound, Usage
 from holdfast.kernel.plain_file import open_plain
 from holdfast.kernel.views.files import file_at
+from holdfast.kernel.workspace import Workspace
 from holdfast.plans.rules import document
-from holdfast.plans.rules.model import LAST_EARLY_PHASE, number_of
+from holdfast.plans.rules.model import LAST_EARLY_PHASE, Document, number_of
 from holdfast.plans.rules.waves import natural
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from holdfast.kernel.workspace import Workspace
-    from holdfast.plans.rules.model import Document
 
 PHASES = os.path.join(".autopilot", "phases")
 ROUTE = "ROUTE.md"

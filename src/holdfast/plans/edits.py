@@ -4,28 +4,23 @@ person."""
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from holdfast.gates.ask import withdraw_as
 from holdfast.gates.lookup import GateContext
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.errors import Conflict, FenceLost, HoldfastError, NotFound, StoreAway
 from holdfast.kernel.plain_file import read_plain
+from holdfast.kernel.rules import Person
 from holdfast.kernel.text import plural
 from holdfast.kernel.views.files import identity_of
 from holdfast.plans import discovery
-from holdfast.plans.news import Halted
+from holdfast.plans.news import Attendant, Halted
 from holdfast.plans.rules import document, waves
-from holdfast.plans.rules.model import kind_of
+from holdfast.plans.rules.model import Plan, kind_of
 from holdfast.plans.rules.run import find_passed_over, refuse_rewritten
-from holdfast.plans.rules.run_model import EDITED, OPEN, rewritten_gates
-
-if TYPE_CHECKING:
-    from holdfast.kernel.rules import Person
-    from holdfast.plans.news import Attendant
-    from holdfast.plans.rules.model import Plan
-    from holdfast.plans.rules.run_model import PlanRun
-    from holdfast.plans.runs import RunStream
+from holdfast.plans.rules.run_model import EDITED, OPEN, PlanRun, rewritten_gates
+from holdfast.plans.runs import RunStream
 
 OLD, NEW = "old", "new"
 GONE = "gone"

@@ -10,34 +10,32 @@ connection is for this machine alone, and every other needs certificates on both
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from holdfast.kernel import config
 from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.kernel.redact import Redactor
+from holdfast.kernel.workspace import Workspace
+from holdfast.plans.rules.run_model import RunState
+from holdfast.plans.runs import RunFolder
 from holdfast.processes.distribution import install_command
-from holdfast.processes.programs import Programs, end_leftovers
+from holdfast.processes.programs import Programs
+from holdfast.processes.supervisor import Ended, Job
+from holdfast.registry import load
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
-    from holdfast.kernel.redact import Redactor
-    from holdfast.kernel.workspace import Workspace
-    from holdfast.kernel.writer import Writer
-    from holdfast.plans.cluster.link import Link
-    from holdfast.plans.rules.run_model import RunState
-    from holdfast.plans.runs import RunFolder
-    from holdfast.processes.supervisor import Ended, Job
+class TaskWork(Job):
+    """One start of one task. `needs` are the resources that it asks of a machine, by name."""
 
-    class TaskWork(Job):
-        """One start of one task. `needs` are the resources that it asks of a machine, by name."""
-
-        needs: Mapping[str, float]
+    needs: Mapping[str, float]
 
 
 LOCAL = "local"
+CLUSTER = "holdfast.contrib.cluster.executor:DaskCluster"
 PLAIN, SECURE = "tcp", "tls"
 PORT = 8786
 ADDRESS_HINT = "Such as tls://scheduler.example:8786, tcp://127.0.0.1:8786, or local."
@@ -51,9 +49,6 @@ class Executor(Protocol):
     def wait(self, seconds: float, *others: int) -> list[Ended]:
         """The starts that ended. Returns as soon as one ended, or a descriptor of `others` can be
         read."""
-
-    def last_line(self, mark: str) -> str:
-        """The last line of output, for a watcher."""
 
     def release(self, mark: str) -> None:
         """End what a start left in the background."""
@@ -91,10 +86,10 @@ class LocalExecutor(Programs):
 
     def __init__(self, place: RunFolder, redactor: Redactor) -> None:
         super().__init__(redactor)
-        self._jobs = place.jobs
+        self._place = place
 
     def end_leftovers(self, marks: Sequence[str]) -> int:
-        return len(end_leftovers(self._jobs))
+        return len(self._place.end_leftovers())
 
     def placed(self) -> list[tuple[str, str]]:
         return []
@@ -157,10 +152,23 @@ def _refuse_missing(scheme: str, certificates: Certificates) -> None:
             raise Usage(f"There is no file {path}.", hint=CERTIFICATES_HINT)
 
 
+class Cluster(Protocol):
+    """An open connection to a cluster."""
+
+    def open(self) -> None: ...
+    def close(self) -> None: ...
+    def count_slots(self) -> int | None:
+        """Return how many tasks run at the same time; None where that is not known."""
+
+    def make_executor(
+        self, place: RunFolder, redactor: Redactor, state: RunState, settings: Mapping[str, Any]
+    ) -> Executor: ...
+
+
 @contextmanager
 def open_cluster(
     workspace: Workspace, on: str | None, certificates: Certificates, *, alone: bool = False
-) -> Iterator[Link | None]:
+) -> Iterator[Cluster | None]:
     """Connect to the cluster at an address [default: the setting `plan.on`]; None for this machine. Dask
     is loaded only for a cluster. `alone`: no other code in this process needs the log of Dask."""
     if on is None:
@@ -170,11 +178,7 @@ def open_cluster(
         yield None
         return
     try:
-        from holdfast.plans.cluster.link import Link, silence_dask
-
-        if alone:
-            silence_dask()
-        link = Link(at, certificates)
+        cluster: Cluster = load(CLUSTER)(at, certificates, is_quiet=alone)
     except ModuleNotFoundError as error:
         raise HoldfastError(
             f"--on {on} needs Dask, which is not installed ({error}).",
@@ -182,33 +186,7 @@ def open_cluster(
             kind="not_installed",
         ) from error
     try:
-        link.open()
-        yield link
+        cluster.open()
+        yield cluster
     finally:
-        link.close()
-
-
-def executor_of(
-    link: Link | None,
-    writer: Writer,
-    place: RunFolder,
-    state: RunState,
-    settings: Mapping[str, Any],
-) -> Executor:
-    """The executor of a run: this machine's processes, or the cluster."""
-    if link is None:
-        return LocalExecutor(place, writer.redactor)
-    from holdfast.plans.cluster.courier import Courier
-    from holdfast.plans.cluster.executor import ClusterExecutor
-
-    root, by_git = state["root"], state["options"]["worktrees"]
-    courier = Courier(root, place.id, settings["plan.remote"]) if by_git else None
-    return ClusterExecutor(link, place, writer.redactor, folder=root, courier=courier)
-
-
-def count_slots(link: Link | None) -> int | None:
-    """How many tasks the cluster runs at the same time; None for this machine, where the settings say
-    it."""
-    if link is None:
-        return None
-    return sum(worker["threads"] for worker in link.workers() or ()) or None
+        cluster.close()

@@ -4,31 +4,32 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
+from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import TYPE_CHECKING, TypedDict
 
+from holdfast.budgets.check import Budget
 from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules.thresholds import STOP, number_at
-from holdfast.gates import person as people
+from holdfast.budgets.stop import draw_stop
 from holdfast.kernel import clock
+from holdfast.kernel.rules import Person
+from holdfast.kernel.workspace import Workspace
+from holdfast.people import person as people
 from holdfast.plans.rules.ready import wave_at
+from holdfast.plans.runs import RunStream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from types import FrameType
+    from holdfast.budgets.check import BudgetReport
 
-    from holdfast.budgets.check import Budget, BudgetReport
-    from holdfast.kernel.rules import Person
-    from holdfast.kernel.workspace import Workspace
-    from holdfast.plans.rules.run_model import RunState
-    from holdfast.plans.runs import RunStream
 
-    # The event, the run's state, and of each start by its mark, what its work said last.
-    Tell = Callable[["RunEvent", RunState, Callable[[str], str]], None]
+Tell = Callable[["RunEvent"], None]
 
 
 class RunEvent(TypedDict):
-    """Something that happened. `tick` comes a few times a second while a program runs."""
+    """Something that happened."""
 
     event: str
     at: str
@@ -85,7 +86,6 @@ class News:
         self._stream = stream
         self._tell = tell
         self._cost: float | None = None
-        self._last_line: Callable[[str], str] = lambda mark: ""
         self._warned: set[tuple[str, str]] = set()
         self.begun = time.monotonic()
 
@@ -115,14 +115,8 @@ class News:
                 "text": text,
                 "seconds": seconds,
                 "cost": self._cost,
-            },
-            state,
-            self._last_line,
+            }
         )
-
-    def tick(self, last_line: Callable[[str], str], cost: float | None) -> None:
-        self._last_line, self._cost = last_line, cost
-        self.say("tick")
 
     def budget(self, report: BudgetReport) -> None:
         """Report a warning once, an alert while it waits, and a stop, in the protocol's words."""
@@ -134,9 +128,11 @@ class News:
             elif one["how"] == "waiting" and (type, "alert") not in self._warned:
                 self._warned.add((type, "alert"))
                 limit = number_at(report["limits"], STOP, type)
-                self._lines("alert", boxes.alert(type, value, threshold, limit))
+                self._lines(
+                    "alert", boxes.alert(type, value, threshold, limit, aligned=sys.stdout.isatty())
+                )
             elif one["how"] == "stopped":
-                self._lines("stop", boxes.stop(type, value, threshold, one["level"]))
+                self._lines("stop", draw_stop(self._stream.writer.workspace, one))
         if report["waypoint"]:
             self.say("waypoint", text=boxes.saved(report["waypoint"]))
 
@@ -153,9 +149,9 @@ class Interrupts:
         self.descriptor, self._write = os.pipe()
         # While a person is asked at the terminal, an interrupt has to end the reading, too.
         self.is_asking = False
-        self.at_once: Callable[[], None] = lambda: None
+        self.at_once: Callable[[], object] = lambda: None
 
-    def listen(self, at_once: Callable[[], None]) -> None:
+    def listen(self, at_once: Callable[[], object]) -> None:
         """Handle the signals; `at_once` is called at the second one, before the process exits."""
         self.at_once = at_once
         for sign in SIGNS:

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any, Literal, TypedDict
 
-from holdfast.gates import person as people
 from holdfast.gates.ask import withdraw_as
 from holdfast.gates.lookup import GateContext
 from holdfast.kernel import clock, config
@@ -18,32 +17,22 @@ from holdfast.kernel.commit import Order
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import Conflict, HoldfastError, Usage
 from holdfast.kernel.text import plural, quote
+from holdfast.kernel.workspace import Workspace
+from holdfast.kernel.writer import Writer
+from holdfast.people import person as people
 from holdfast.plans import discovery, runs
-from holdfast.plans.executors import (
-    count_slots,
-    executor_of,
-    open_cluster,
-)
+from holdfast.plans.executors import Cluster, Executor, LocalExecutor, open_cluster
 from holdfast.plans.news import Halted, Interrupts
 from holdfast.plans.rules import lint, model, waves
 from holdfast.plans.rules import run as rules
 from holdfast.plans.rules.document import where
-from holdfast.plans.rules.model import kind_of
-from holdfast.plans.rules.run_model import ABANDONED
+from holdfast.plans.rules.model import Plan, PlanFinding, kind_of
+from holdfast.plans.rules.run_model import ABANDONED, RunState
 from holdfast.plans.run_budget import RunBudget
 from holdfast.plans.run_files import Flight, refuse_outside
 from holdfast.plans.runner import Execution, RunContext, Runner
 from holdfast.plans.runs import RunFolder, RunStream, execute_now, one_at_a_time, refuse_alive
 from holdfast.plans.worktrees import Worktrees, refuse_without_git
-from holdfast.processes.lease import Lease
-from holdfast.processes.programs import end_leftovers
-
-if TYPE_CHECKING:
-    from holdfast.kernel.workspace import Workspace
-    from holdfast.kernel.writer import Writer
-    from holdfast.plans.cluster.link import Link
-    from holdfast.plans.rules.model import Plan, PlanFinding
-    from holdfast.plans.rules.run_model import RunState
 
 SHORT = 8
 SHOWN = 10
@@ -126,7 +115,7 @@ def begin(
         if again:
             refuse_alive(workspace, {plan["path"] for plan in order.plans})
         else:
-            _refuse_begun(runs.unfinished(workspace), order.plans)
+            _refuse_begun(runs.list_unfinished(workspace), order.plans)
         execute_now(writer, Order(rules.stream_of(id), command), actor=actor)
     return id
 
@@ -138,7 +127,7 @@ def _refuse_begun(unfinished: Sequence[Any], plans: Sequence[Plan]) -> None:
         if shared:
             raise Conflict(
                 f"{shared[0]} belongs to the run {state['id']}, which is not finished.",
-                hint=f"holdfast plan resume {quote(state['id'])} goes on; --again begins a new run.",
+                hint=f"holdfast plan resume {quote(state['id'])} continues; --again begins a new run.",
                 kind="run_unfinished",
             )
 
@@ -243,6 +232,36 @@ class RunOutcome:
     cost: float | None = None
 
 
+class RunResult(TypedDict):
+    """How a run ended. When it is paused, `reason` and `text` say why, and `gates` are those that wait
+    for a person. `cost` is in dollars; None is unknown."""
+
+    run: str
+    ended: Literal["done", "paused"]
+    reason: str
+    text: str
+    waypoint: str
+    gates: list[str]
+    done: int
+    total: int
+    cost: float | None
+
+
+def describe(outcome: RunOutcome) -> RunResult:
+    """Return how a run ended, for programs."""
+    state, halted = outcome.state, outcome.halted
+    return {
+        "run": state["id"],
+        "ended": "paused" if halted else "done",
+        "reason": halted.reason if halted else "",
+        "text": halted.text if halted else "",
+        "waypoint": halted.waypoint if halted else "",
+        "gates": runs.asked_gates(state),
+        **runs.count(state),
+        "cost": outcome.cost,
+    }
+
+
 class AbandonResult(TypedDict):
     """An abandoned run: its gates that were withdrawn, and the worktrees that are kept."""
 
@@ -255,7 +274,7 @@ def run(context: RunContext, request: RunRequest) -> RunOutcome:
     """Record a new run, and run it until it ends or stops."""
     execution = request.execution
     settings = config.load(context.workspace, context.workspace.journal)
-    with _cluster(context, execution) as link:
+    with _cluster(context, execution) as cluster:
         context.run = begin(
             context.writer,
             request.plans,
@@ -269,7 +288,7 @@ def run(context: RunContext, request: RunRequest) -> RunOutcome:
             actor=context.actor,
             again=request.again,
         )
-        return _carry_out(context, execution, link)
+        return _carry_out(context, execution, cluster)
 
 
 def resume(context: RunContext, request: PlanResumeRequest) -> RunOutcome:
@@ -278,30 +297,30 @@ def resume(context: RunContext, request: PlanResumeRequest) -> RunOutcome:
     context.run = state["id"]
     if state["status"] == "done":
         return RunOutcome(state=state)
-    with _cluster(context, request.execution) as link:
-        return _carry_out(context, request.execution, link)
+    with _cluster(context, request.execution) as cluster:
+        return _carry_out(context, request.execution, cluster)
 
 
-def _cluster(context: RunContext, execution: Execution) -> AbstractContextManager[Link | None]:
+def _cluster(context: RunContext, execution: Execution) -> AbstractContextManager[Cluster | None]:
     return open_cluster(
         context.workspace, execution.on, execution.certificates, alone=context.alone
     )
 
 
-def _carry_out(context: RunContext, execution: Execution, link: Link | None) -> RunOutcome:
+def _carry_out(context: RunContext, execution: Execution, cluster: Cluster | None) -> RunOutcome:
     writer, workspace = context.writer, context.workspace
     place, interrupts = RunFolder(workspace, context.run), Interrupts()
-    settings = config.load(workspace, workspace.journal)
-    executor = executor_of(link, writer, place, runs.read(workspace, context.run), settings)
-    before_exit = context.before_exit
-    if before_exit is not None:
-
-        def end_at_once() -> None:
-            before_exit()
-            executor.end(now=True)
-
-        interrupts.listen(end_at_once)
-    jobs = execution.jobs or count_slots(link)
+    executor: Executor
+    if cluster is None:
+        executor, slots = LocalExecutor(place, writer.redactor), None
+    else:
+        settings = config.load(workspace, workspace.journal)
+        state = runs.read(workspace, context.run)
+        executor = cluster.make_executor(place, writer.redactor, state, settings)
+        slots = cluster.count_slots()
+    if context.handles_interrupts:
+        interrupts.listen(lambda: executor.end(now=True))
+    jobs = execution.jobs or slots
     runner = Runner(context, executor, replace(execution, jobs=jobs), interrupts)
     halted = None
     try:
@@ -309,7 +328,7 @@ def _carry_out(context: RunContext, execution: Execution, link: Link | None) -> 
     except Halted as why:
         halted = why
     finally:
-        if before_exit is None:  # else a late signal may still be heard
+        if not context.handles_interrupts:  # else a late signal may still be heard
             interrupts.close()
     return RunOutcome(
         state=runner.state, halted=halted, alerts=runner.budget.alerts, cost=runner.budget.cost
@@ -323,9 +342,9 @@ def abandon(context: RunContext, run: str = "", *, reason: str) -> AbandonResult
     id = context.run = runs.find_run(workspace, run)["id"]
     place = RunFolder(workspace, id)
     hint = "Interrupt it first (Ctrl+C where it runs), then abandon it."
-    with Lease(place.lease, f"The run {id}", hint):
+    with place.hold(f"The run {id}", hint):
         state = runs.read(workspace, id)
-        end_leftovers(place.jobs)
+        place.end_leftovers()
         withdrawn = _withdraw(workspace, state, actor)
         command = {"do": "abandon", "by": actor, "why": reason}
         execute_now(writer, Order(place.stream, command, grant=True), actor=actor)

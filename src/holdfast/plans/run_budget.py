@@ -3,37 +3,32 @@ folders have spent."""
 
 from __future__ import annotations
 
-import os
 import time
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from holdfast.budgets.check import Budget
-from holdfast.budgets.limits import PROJECT_FILE, user_file_path
 from holdfast.budgets.measure import gather
-from holdfast.budgets.rules.thresholds import SHARES, from_millionths, millionths
+from holdfast.budgets.rules.thresholds import QUANTITIES, Limits
 from holdfast.clients.discovery import sessions_since
 from holdfast.clients.table import own_id
-from holdfast.kernel import clock, latch
+from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
-from holdfast.kernel.views.files import identity_of
+from holdfast.kernel.money import from_millionths, millionths
 from holdfast.plans.rules.ready import position_of
-from holdfast.session.spending import measured, work_done
+from holdfast.plans.runs import RunStream
+from holdfast.usage.spending import measure_session, work_done
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from holdfast.budgets.check import BudgetReport
     from holdfast.budgets.measure import Gathered
     from holdfast.budgets.rules.ledger import BudgetState, Values
-    from holdfast.budgets.rules.thresholds import Limits
-    from holdfast.plans.runs import RunStream
-    from holdfast.session.spending import Spending, WorkDone
+    from holdfast.usage.spending import Spending, WorkDone
 
-# What the clients wrote is looked at again after so long at the earliest.
+
+# What the clients wrote is read again after this at the earliest.
 LOOK_SECONDS = 1.0
-# Within so long of a check, only what the journal and the limits' files say can be new.
-FRESH_MILLISECONDS = 1000
-# A check that finds everything as it was is recorded again after so long; any other one at once.
+# A check that finds nothing new is recorded again after this; any other one at once.
 SAME_MILLISECONDS = 5000
 
 
@@ -71,7 +66,7 @@ class RunSpending:
         notes = {"cost": note} if note else {}
         for type in extra:
             value, is_whole = self._sum_work(type)
-            values[type] = value  # type: ignore[literal-required]
+            values[type] = value
             if not is_whole:
                 notes[type] = f"{'unknown' if value is None else 'at least'}: no client tells it"
         return {
@@ -90,7 +85,7 @@ class RunSpending:
         known = [value for value in told if value is not None]
         if not known:
             return None, False
-        return max(known) if type in SHARES else sum(known), len(known) == len(told)
+        return max(known) if QUANTITIES[type].is_share else sum(known), len(known) == len(told)
 
     def _look(self, own: str, *, is_work_asked: bool) -> None:
         # A clock that was set back writes times before the beginning; those sessions count, too.
@@ -100,7 +95,7 @@ class RunSpending:
             found.update(sessions_since(folder, self._since))
         for session in found | set(self._sessions):
             try:
-                self._sessions[session] = measured(
+                self._sessions[session] = measure_session(
                     self._workspace, session=session, now=clock.now()
                 )
                 if is_work_asked:
@@ -132,36 +127,19 @@ class RunBudget:
         self.spending = RunSpending(stream)
         self.limits = limits
         self.last: BudgetReport | None = None
-        self._checked: Any = None
-        self._checked_at = 0
         self._recorded: Any = None
         self._recorded_at = 0
 
     def check(self) -> BudgetReport:
         """Check whether the run may go on. The result is recorded, unless it is the same as before."""
         now = clock.now()
-        if (
-            self.last is not None
-            and 0 <= now - self._checked_at < FRESH_MILLISECONDS
-            and self._depends_on() == self._checked
-        ):
-            return self.last
         seen = self._check(now, dry_run=True)
         same = self._recorded is not None and _essence(seen) == self._recorded
         if not same or not 0 <= now - self._recorded_at < SAME_MILLISECONDS:
             seen = self._check(now, dry_run=False)
             self._recorded, self._recorded_at = _essence(seen), now
-        self.last, self._checked, self._checked_at = seen, self._depends_on(), now
+        self.last = seen
         return seen
-
-    def _depends_on(self) -> Any:
-        """What a check depends on, besides the clients' files: the budget's records, the files with
-        limits, and whether a stop holds."""
-        workspace = self.budget.workspace
-        head = workspace.journal.head(self.budget.stream)
-        files = (os.path.join(workspace.root, PROJECT_FILE), user_file_path())
-        held = [identity_of(path) for path in (*files, *latch.places(workspace))]
-        return (head["version"] if head else 0, held)
 
     def _check(self, now: int, *, dry_run: bool) -> BudgetReport:
         return self.budget.check(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import time
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from holdfast.budgets.rules import documents
@@ -14,8 +14,11 @@ from holdfast.kernel.digest import id_of
 from holdfast.kernel.state import load
 from holdfast.kernel.text import quote
 from holdfast.kernel.views.files import target_of
+from holdfast.kernel.workspace import Workspace
 from holdfast.plans import runs
 from holdfast.plans.rules import flight, logbook
+from holdfast.plans.rules.flight import Board, FlightState, Holding
+from holdfast.plans.rules.model import Plan
 from holdfast.plans.rules.ready import (
     is_done,
     phase_at,
@@ -24,22 +27,14 @@ from holdfast.plans.rules.ready import (
     waiting_gates,
     wave_at,
 )
-from holdfast.plans.rules.run_model import ABANDONED, PHASE_COMPLETE, STOPPED
-from holdfast.plans.runs import one_at_a_time
+from holdfast.plans.rules.run_model import ABANDONED, PHASE_COMPLETE, STOPPED, PlanRun, RunState
+from holdfast.plans.run_budget import RunBudget
+from holdfast.plans.runs import RunStream, one_at_a_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
     from holdfast.budgets.rules.ledger import Saved
-    from holdfast.kernel.workspace import Workspace
-    from holdfast.plans.rules.flight import Board, FlightState, Holding
-    from holdfast.plans.rules.model import Plan
-    from holdfast.plans.rules.run_model import PlanRun, RunState
-    from holdfast.plans.run_budget import RunBudget
-    from holdfast.plans.runs import RunStream
 
-# While tasks come and go, the transponder is as old as this at most.
-CURRENT_SECONDS = 1.0
+
 EMERGENCY = "emergency_stop"
 # An abandoned run does not go on; its plans can be run anew.
 AGAIN = "holdfast plan run PATH..."
@@ -57,25 +52,6 @@ class Flight:
         self._warn = warn
         # The files that could not be written, and why; each is said once.
         self._unwritten: dict[str, str] = {}
-        self._shown = 0.0
-        self._behind = False
-
-    # The transponder
-
-    def note_change(self) -> None:
-        """Write the transponder now, or soon if it was just written."""
-        self._behind = True
-        self.keep_current()
-
-    def keep_current(self) -> None:
-        """Write the transponder if it is out of date: a task may take hours."""
-        if self._behind and time.monotonic() - self._shown >= CURRENT_SECONDS:
-            self.show()
-
-    def catch_up(self) -> None:
-        """Write the transponder if it is out of date, because nothing more happens."""
-        if self._behind:
-            self.show()
 
     def save_waypoint(self, reason: str) -> str:
         """Save where the run is. Return the path of the file, or "" when it could not be written."""
@@ -109,7 +85,6 @@ class Flight:
         path: str = "",
     ) -> None:
         """Write the transponder now, with a waypoint and a holding pattern where there are any."""
-        self._shown, self._behind = time.monotonic(), False
         board = self._make_board(reason, text, saved["path"] if saved else path)
         command = {"do": "show", "board": board, "holding": holding, "waypoint": saved}
         self._write(flight.stream_of(self._stream.place.id), command)

@@ -7,21 +7,24 @@ the state is its records.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from holdfast.estop.stop import lifted_by
-from holdfast.kernel import clock, config, latch
+from holdfast.budgets.rules.thresholds import Limits
+from holdfast.kernel import clock, config
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import Conflict, HoldfastError, Stopped, StoreAway
 from holdfast.kernel.text import plural, quote
+from holdfast.kernel.workspace import Workspace
+from holdfast.kernel.writer import Writer
 from holdfast.plans import runs, task_programs
 from holdfast.plans.checkpoints import Checkpoints
 from holdfast.plans.edits import PlanTexts
-from holdfast.plans.executors import Certificates
-from holdfast.plans.news import Attendant, Halted, News
-from holdfast.plans.rules.ready import has_failed, ready, waiting_gates
+from holdfast.plans.executors import Certificates, Executor
+from holdfast.plans.news import Attendant, Halted, Interrupts, News, Tell
+from holdfast.plans.rules.ready import Act, has_failed, ready
 from holdfast.plans.rules.run_model import (
     ALERT_WAITS,
     ERROR,
@@ -34,26 +37,18 @@ from holdfast.plans.rules.run_model import (
     RUNNING,
     STOPPED,
     USER_INTERRUPT,
+    PlanRun,
+    RunLife,
+    RunState,
 )
 from holdfast.plans.run_budget import RunBudget
 from holdfast.plans.run_files import Flight, refuse_outside
 from holdfast.plans.runs import RunFolder, RunStream, one_at_a_time, refuse_alive
+from holdfast.plans.task_programs import OnGoals
 from holdfast.plans.worktrees import NotGivenBack, Worktrees
 from holdfast.processes.identity import own
-from holdfast.processes.lease import Lease
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from holdfast.budgets.rules.thresholds import Limits
-    from holdfast.kernel.workspace import Workspace
-    from holdfast.kernel.writer import Writer
-    from holdfast.plans.executors import Executor
-    from holdfast.plans.news import Interrupts, Tell
-    from holdfast.plans.rules.ready import Act
-    from holdfast.plans.rules.run_model import PlanRun, RunLife, RunState
-    from holdfast.plans.task_programs import OnGoals
-    from holdfast.processes.supervisor import Ended
+from holdfast.processes.supervisor import Ended
+from holdfast.runner.checks import refuse_while_stopped
 
 TICK_SECONDS = 0.2
 AUTONOMOUS = "🤖 Autonomous execution: Phase {phase}, Plan {plan}"
@@ -63,15 +58,15 @@ AS_STOPPED = "ended by a stop"
 
 @dataclass(kw_only=True)
 class RunContext:
-    """Who runs plans, and who watches. With `before_exit`, Ctrl+C is handled: the first one ends the run
-    in good order, the second calls `before_exit` and exits at once. `alone`: no other code in this
+    """Who runs plans, and who watches. With `handles_interrupts`, the first Ctrl+C ends the run in good
+    order, and the second ends its programs and exits at once. `alone`: no other code in this
     process needs the log of Dask. `run` is the id, once there is one."""
 
     writer: Writer
     actor: str
     tell: Tell = lambda *_: None
     attendant: Attendant = field(default_factory=Attendant)
-    before_exit: Callable[[], None] | None = None
+    handles_interrupts: bool = False
     alone: bool = False
     run: str = ""
 
@@ -129,19 +124,15 @@ class Runner:
 
     def to_the_end(self) -> RunState:
         """Run until the run is done. Halted says why it stopped before."""
-        what = f"The run {self.place.id}"
-        lease = Lease(
-            self.place.lease, what, f"`holdfast plan show {quote(self.place.id)}` shows it."
-        )
+        hint = f"`holdfast plan show {quote(self.place.id)}` shows it."
         refuse_outside(self.workspace, (one["plan"] for one in self.state["plans"].values()))
         with ExitStack() as held:
             with one_at_a_time(self.workspace):
                 refuse_alive(self.workspace, runs.paths_of(self.state), but=self.place.id)
-                held.enter_context(lease)
+                held.enter_context(self.place.hold(f"The run {self.place.id}", hint))
             left = self.executor.end_leftovers([mark for _, _, mark in self._find_running()])
             if left:
                 self.news.say("leftover", text=f"ended {left} processes of a killed run")
-            self.place.write_lack("")
             self.stream.live(_new_life(self.state, self.executor.address))
             self.news.say("life", text=f"runner {os.getpid()}, {self.jobs} jobs")
             try:
@@ -171,7 +162,7 @@ class Runner:
     # One round
 
     def _begin(self) -> None:
-        self._refuse_if_stopped()
+        refuse_while_stopped(self.workspace)
         self.texts.check_all()
         report = self.budget.check()
         self.news.budget(report)
@@ -181,7 +172,7 @@ class Runner:
     def _round(self) -> bool:
         """Do what may be done, and wait for running programs. False at the end of the run."""
         self._refuse_if_interrupted()
-        self._refuse_if_stopped()
+        refuse_while_stopped(self.workspace)
         answered = self.checkpoints.take_answers()
         acts = [] if self.budget.alerts else self._find_acts()
         for act in acts:
@@ -197,10 +188,7 @@ class Runner:
             for ended in self.executor.wait(TICK_SECONDS, self.interrupts.descriptor):
                 self._accept(ended)
             self._report_places()
-            self.flight.keep_current()
-            self.news.tick(self.executor.last_line, self.budget.cost)
         elif not acts and not answered:
-            self.flight.catch_up()
             self._stand_still()
         return True
 
@@ -238,13 +226,8 @@ class Runner:
         log = f"{act['plan'].replace('/', '-')}-{act['key']}-{number}-{mark[:4]}.log"
         text_of = self.texts.text_of(act["plan"])
         task = next(one for one in text_of["tasks"] if one["key"] == act["key"])
-        job = task_programs.work_of(
-            *(self.state, text_of, task, self.place),
-            mark=mark,
-            log=log,
-            folder=folder,
-            settings=self.settings,
-        )
+        programs = task_programs.TaskPrograms(self.state, text_of, self.place, self.settings)
+        job = programs.of_task(task, mark, log, folder)
         self.stream.execute(
             {"do": "start", "plan": act["plan"], "task": act["key"], "mark": mark, "log": log}
         )
@@ -300,7 +283,6 @@ class Runner:
                 self.news.say("placed", plan=plan, task=key, text=on)
         if self.executor.waits != self._waits:
             self._waits = self.executor.waits
-            self.place.write_lack(self._waits)
             self.news.say("waiting" if self._waits else "goes_on", text=self._waits)
 
     def _check(self) -> None:
@@ -308,12 +290,13 @@ class Runner:
         PILOT-67."""
         report = self.budget.check()
         self.news.budget(report)
-        self.flight.note_change()
+        self.flight.show()
         self._halt_if_stopped(report["verdict"])
 
     def _halt_if_stopped(self, verdict: str) -> None:
         if verdict == "stop":
-            raise Halted(STOPPED, self._describe_stop(), exit_code=7)
+            refuse_while_stopped(self.workspace)
+            raise Halted(STOPPED, "Stopped", exit_code=7)
 
     def _close(self, act: Act) -> None:
         """Close a plan that is done: end its programs in the background, give its worktree back, and
@@ -328,7 +311,7 @@ class Runner:
         self.flight.summarize(act["plan"], facts)
         self.stream.execute({"do": "close", "plan": act["plan"], "facts": facts})
         self.worktrees.forget_return(act["plan"])
-        self.flight.note_change()
+        self.flight.show()
         left = f"merged from {facts['left']}, which its task checked out" if "left" in facts else ""
         self.news.say("closed", plan=act["plan"], text=left)
 
@@ -365,7 +348,7 @@ class Runner:
         if self.budget.alerts:
             self._attend_alerts()
             return
-        gates = [state["plans"][id]["gates"][key]["gate"] for id, key in waiting_gates(state)]
+        gates = runs.asked_gates(state)
         if not gates:
             raise HoldfastError(f"The run {state['id']} cannot go on.", kind="stuck")
         self.flight.show()
@@ -397,16 +380,6 @@ class Runner:
     def _refuse_if_interrupted(self) -> None:
         if self.interrupts.count:
             raise Halted(USER_INTERRUPT, "Interrupted", exit_code=130)
-
-    def _refuse_if_stopped(self) -> None:
-        if latch.read(self.workspace) is not None:
-            raise Halted(STOPPED, self._describe_stop(), exit_code=7)
-
-    def _describe_stop(self) -> str:
-        held = latch.read(self.workspace)
-        if held is None:
-            return "Stopped"
-        return f"{held['reason']}; a person lifts it with: {lifted_by(held)}"
 
     def _report_ending(self, halted: Halted) -> None:
         """Say which programs are being ended, because that may take seconds."""

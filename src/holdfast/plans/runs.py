@@ -6,7 +6,8 @@ A `RunStream` is the run's stream with a fence on every write, its folder, and i
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.gates import lookup as gates
@@ -15,9 +16,10 @@ from holdfast.kernel import clock
 from holdfast.kernel.commit import Order, commit
 from holdfast.kernel.errors import Conflict, NotFound, StoreAway
 from holdfast.kernel.lock import WorkspaceLock
-from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.state import fold, load, load_all
 from holdfast.kernel.text import quote, safe
+from holdfast.kernel.workspace import Workspace
+from holdfast.kernel.writer import Writer
 from holdfast.plans.rules import run as rules
 from holdfast.plans.rules.ready import waiting_gates
 from holdfast.plans.rules.run_model import (
@@ -28,17 +30,17 @@ from holdfast.plans.rules.run_model import (
     OVER,
     SKIPPED,
     STOPPED,
+    PlanRun,
+    RunLife,
+    RunState,
 )
-from holdfast.processes.lease import is_held
+from holdfast.runner.checks import journal_away, refuse_queued
+from holdfast.runner.folder import RunnerFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
     from holdfast.journal.interface import Record
     from holdfast.kernel.commit import Outcome
-    from holdfast.kernel.workspace import Workspace
-    from holdfast.kernel.writer import Writer
-    from holdfast.plans.rules.run_model import PlanRun, RunLife, RunState
+
 
 FOLDER = "plans"
 
@@ -70,7 +72,7 @@ def every(workspace: Workspace) -> Iterator[RunState]:
     )
 
 
-def unfinished(workspace: Workspace) -> list[RunState]:
+def list_unfinished(workspace: Workspace) -> list[RunState]:
     """The runs of this worktree that have not come to their end, the newest first."""
     return [
         state
@@ -110,7 +112,7 @@ def find_gate_of_run(workspace: Workspace, name: str) -> str:
     exactly one."""
     found = [
         gate["gate"]
-        for state in unfinished(workspace)
+        for state in list_unfinished(workspace)
         for plan in state["plans"].values()
         for task in plan["plan"]["tasks"]
         if task["gate_name"] == name
@@ -118,6 +120,17 @@ def find_gate_of_run(workspace: Workspace, name: str) -> str:
         and gate["status"] == ASKED
     ]
     return found[0] if len(found) == 1 else ""
+
+
+def asked_gates(state: RunState) -> list[str]:
+    """The ids of the gates that a run asked and took no answer of."""
+    return [state["plans"][plan]["gates"][key]["gate"] for plan, key in waiting_gates(state)]
+
+
+def title_of(state: RunState, plan: str, key: str) -> str:
+    """What a person is asked at a place of a run."""
+    task = next(one for one in state["plans"][plan]["plan"]["tasks"] if one["key"] == key)
+    return task["gate"]["title"] if task["gate"] else task["name"]
 
 
 def unanswered_gates(workspace: Workspace, state: RunState) -> list[tuple[str, str]]:
@@ -133,18 +146,28 @@ def unanswered_gates(workspace: Workspace, state: RunState) -> list[tuple[str, s
     return found
 
 
+def why_stalled(state: RunState) -> str:
+    """Why a run stands still that no process carries out and that waits for no person."""
+    pause = state["pause"]
+    if pause is None:
+        return "its runner is gone"
+    if waiting_gates(state):
+        return "its question is answered"
+    held = "a budget's alert holds it: " if pause["reason"] == ALERT_WAITS else ""
+    return f"{held}{pause['text']}"
+
+
 def runner_of(workspace: Workspace, state: RunState) -> str:
     """The process that carries a run out now; empty if none does."""
-    return is_held(RunFolder(workspace, state["id"]).lease)
+    return RunFolder(workspace, state["id"]).find_runner()
 
 
-def find_run_that_asked(workspace: Workspace, gate: str) -> RunState | None:
-    """The run that waits for a gate, if no process carries it out: a resume takes the answer up."""
-    for state in unfinished(workspace):
-        asked = [state["plans"][plan]["gates"][key]["gate"] for plan, key in waiting_gates(state)]
-        if gate in asked and not runner_of(workspace, state):
-            return state
-    return None
+def find_command_after_gate(workspace: Workspace, gate: str) -> str:
+    """Return the command that continues the run which waits for a gate, if no process carries it out."""
+    for state in list_unfinished(workspace):
+        if gate in asked_gates(state) and not runner_of(workspace, state):
+            return resume_command(state)
+    return ""
 
 
 def count(state: RunState) -> Count:
@@ -174,42 +197,21 @@ def find_ways_on(state: RunState, alerts: Sequence[str] = ()) -> list[str]:
         return [f"{again} --edited old", f"{again} --edited new"]
     if reason == STOPPED:
         return ["holdfast status", again]
-    gates = [state["plans"][id]["gates"][key]["gate"] for id, key in waiting_gates(state)]
     acknowledged = [f"holdfast guard ack {quote(safe(type))}" for type in alerts]
-    return [*acknowledged, *(f"holdfast gate answer {quote(gate)}" for gate in gates), again]
+    return [
+        *acknowledged,
+        *(f"holdfast gate answer {quote(gate)}" for gate in asked_gates(state)),
+        again,
+    ]
 
 
-class RunFolder:
-    """The folder of a run outside the work tree, for what is no record: its lease, the notes about its
-    programs, and their output."""
+class RunFolder(RunnerFolder):
+    """The folder of a run outside the work tree, for what is no record."""
 
     def __init__(self, workspace: Workspace, id: str) -> None:
         self.id = id
         self.stream = rules.stream_of(id)
-        self.own = os.path.join(workspace.home, FOLDER, id)
-        self.lease = os.path.join(self.own, "run")
-        self.jobs = os.path.join(self.own, "jobs")
-        self.logs = os.path.join(self.own, "logs")
-        self._lack = os.path.join(self.own, "lack")
-
-    def log(self, name: str) -> str:
-        return os.path.join(self.logs, os.path.basename(name))
-
-    def write_lack(self, text: str) -> None:
-        """Write what the tasks wait for, for a person who looks at the run; empty when they wait for
-        nothing."""
-        with suppress(OSError):  # said to the watcher, too; a full disk must not end the run
-            if text:
-                with open(self._lack, "w", encoding="utf-8") as file:
-                    file.write(text)
-            else:
-                os.unlink(self._lack)
-
-    def lack(self) -> str:
-        try:
-            return read_plain(self._lack).decode(errors="replace")
-        except OSError:
-            return ""
+        super().__init__(os.path.join(workspace.home, FOLDER, id))
 
 
 class RunStream:
@@ -238,8 +240,7 @@ class RunStream:
             now=clock.now(),
             fence=self.fence,
         )
-        if outcome["queued"]:
-            raise away()
+        refuse_queued(outcome)
         self.state = fold(rules, self.state, outcome["records"])
         return outcome["records"]
 
@@ -251,17 +252,8 @@ def execute_now(writer: Writer, order: Order, *, actor: str) -> Outcome:
     try:
         (outcome,) = commit(writer, [order], actor=actor, now=clock.now())
     except StoreAway as error:
-        raise (away() if error.kind == "read_only" else error) from error
+        raise (journal_away() if error.kind == "read_only" else error) from error
     return outcome
-
-
-def away() -> StoreAway:
-    """The error for a journal that cannot be written: a run needs a record of every step."""
-    return StoreAway(
-        "The journal cannot be written from here, so a run could not be resumed.",
-        hint="Run it where the journal is writable.",
-        kind="read_only",
-    )
 
 
 # One at a time
@@ -275,7 +267,7 @@ def one_at_a_time(workspace: Workspace) -> Iterator[None]:
     try:
         lock.acquire()
     except OSError as error:
-        raise away() from error
+        raise journal_away() from error
     try:
         yield
     finally:
@@ -284,7 +276,7 @@ def one_at_a_time(workspace: Workspace) -> Iterator[None]:
 
 def refuse_alive(workspace: Workspace, paths: Collection[str], *, but: str = "") -> None:
     """Refuse plan files that a live run has: two runs of one file would overwrite each other's work."""
-    for state in unfinished(workspace):
+    for state in list_unfinished(workspace):
         shared = [path for path in paths_of(state) if path in paths]
         if state["id"] == but or not shared:
             continue

@@ -5,24 +5,21 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 from holdfast.kernel.errors import HoldfastError
+from holdfast.plans.executors import TaskWork
 from holdfast.plans.rules import model
-from holdfast.plans.rules.run_model import PASSED
+from holdfast.plans.rules.model import Plan, PlanTask
+from holdfast.plans.rules.run_model import PASSED, RunState
+from holdfast.plans.runs import RunFolder
+from holdfast.plans.worktrees import Worktrees
+from holdfast.processes.supervisor import Stage
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+# Given a phase and its plans, what of it is not met.
+OnGoals = Callable[[str, list[Plan]], Iterable[str]]
 
-    from holdfast.plans.executors import TaskWork
-    from holdfast.plans.rules.model import Plan, PlanTask
-    from holdfast.plans.rules.run_model import PlanRun, RunState
-    from holdfast.plans.runs import RunFolder
-    from holdfast.plans.worktrees import Worktrees
-    from holdfast.processes.supervisor import Stage
-
-    # Given a phase and its plans, what of it is not met.
-    OnGoals = Callable[[str, list[Plan]], Iterable[str]]
 
 SHELL = ("/bin/sh", "-c")
 RUN, VERIFY, AGENT, FIX = "run", "verify", "agent", "fix"
@@ -46,98 +43,74 @@ def answers_of(state: RunState, plan: str) -> dict[str, str]:
     return found
 
 
-def work_of(
-    state: RunState,
-    plan: Plan,
-    task: PlanTask,
-    place: RunFolder,
-    *,
-    mark: str,
-    log: str,
-    folder: str,
-    settings: Mapping[str, Any],
-) -> TaskWork:
-    """A task's programs: its `<run>` and then its `<verify>` as commands; without `<run>`, the agent,
-    which reads all of the task."""
-    answers = answers_of(state, plan["id"])
-    stages: list[Stage] = []
-    if task["run"]:
-        stages.append(_shell(RUN, model.fill(task["run"], answers, quoted=True)))
-        if task["verify"]:
-            stages.append(_shell(VERIFY, model.fill(task["verify"], answers, quoted=True)))
-    else:
-        text = model.fill(prompt_of(plan, task, answers), answers, quoted=False)
-        stages.append(_shell(AGENT, _agent(settings, task["key"]), text))
-    seconds = task["timeout"] * MILLISECOND if task["timeout"] else None
-    if seconds is None and settings["plan.seconds"]:
-        seconds = float(settings["plan.seconds"])
-    return {
-        "mark": mark,
-        "stages": stages,
-        "folder": folder,
-        "environment": environment(state, plan, task["key"], answers),
-        "log": place.log(log),
-        "own": place.jobs,
-        "seconds": seconds,
-        "needs": task["needs"],
-    }
+class TaskPrograms:
+    """The programs of one plan's tasks, as jobs."""
 
+    def __init__(
+        self, state: RunState, plan: Plan, place: RunFolder, settings: Mapping[str, Any]
+    ) -> None:
+        self._plan = plan
+        self._place = place
+        self._settings = settings
+        self._answers = answers_of(state, plan["id"])
+        self._around = {
+            "HOLDFAST_RUN": state["id"],
+            "HOLDFAST_PHASE": plan["phase"],
+            "HOLDFAST_PLAN": plan["plan"],
+            **{model.variable(name): answer for name, answer in self._answers.items()},
+        }
 
-def fix_of(
-    state: RunState,
-    plan: PlanRun,
-    key: str,
-    place: RunFolder,
-    *,
-    mark: str,
-    log: str,
-    folder: str,
-    settings: Mapping[str, Any],
-) -> TaskWork:
-    """The program that mends what a person found at a checkpoint; AMB-PILOT-17."""
-    gate, text = plan["gates"][key], plan["plan"]
-    task = next(one for one in text["tasks"] if one["key"] == key)
-    answers = answers_of(state, text["id"])
-    around = environment(state, text, key, answers)
-    around["HOLDFAST_ISSUES"] = gate["text"]
-    return {
-        "mark": mark,
-        "stages": [_shell(FIX, settings["plan.fix"], fix_prompt(text, task, gate["text"]))],
-        "folder": folder,
-        "environment": around,
-        "log": place.log(log),
-        "own": place.jobs,
-        "seconds": float(settings["plan.seconds"]) or None,
-        "needs": {},
-    }
+    def of_task(self, task: PlanTask, mark: str, log: str, folder: str) -> TaskWork:
+        """Return a task's `<run>` and then its `<verify>` as commands; without `<run>`, the agent, which
+        reads all of the task."""
+        stages: list[Stage] = []
+        if task["run"]:
+            stages.append(_shell(RUN, self._fill(task["run"], quoted=True)))
+            if task["verify"]:
+                stages.append(_shell(VERIFY, self._fill(task["verify"], quoted=True)))
+        else:
+            prompt = self._fill(prompt_of(self._plan, task, self._answers), quoted=False)
+            stages.append(_shell(AGENT, self._agent(task["key"]), prompt))
+        return self._make_work(task, stages, {}, mark, log, folder)
 
+    def of_issues(self, task: PlanTask, issues: str, mark: str, log: str, folder: str) -> TaskWork:
+        """Return the program that mends what a person found at a checkpoint; AMB-PILOT-17."""
+        stages = [_shell(FIX, self._settings["plan.fix"], fix_prompt(self._plan, task, issues))]
+        return self._make_work(task, stages, {"HOLDFAST_ISSUES": issues}, mark, log, folder)
 
-def _agent(settings: Mapping[str, Any], key: str) -> str:
-    command = str(settings["plan.agent"])
-    if not command.strip():
-        raise HoldfastError(
-            f"Task {key} has no <run>, and there is no agent to give it to.",
-            hint='Set plan.agent, such as "claude -p", or give the task a <run>.',
-            kind="no_agent",
+    def _make_work(
+        self,
+        task: PlanTask,
+        stages: list[Stage],
+        more: Mapping[str, str],
+        mark: str,
+        log: str,
+        folder: str,
+    ) -> TaskWork:
+        limit = task["timeout"] * MILLISECOND if task["timeout"] else None
+        around = {**self._around, "HOLDFAST_TASK": f"{self._plan['id']}#{task['key']}", **more}
+        seconds = limit or float(self._settings["plan.seconds"]) or None
+        job = self._place.make_job(
+            mark, log, stages, folder=folder, environment=around, seconds=seconds
         )
-    return command
+        return {**job, "needs": task["needs"]}
+
+    def _fill(self, text: str, *, quoted: bool) -> str:
+        return model.fill(text, self._answers, quoted=quoted)
+
+    def _agent(self, key: str) -> str:
+        command = str(self._settings["plan.agent"])
+        if not command.strip():
+            raise HoldfastError(
+                f"Task {key} has no <run>, and there is no agent to give it to.",
+                hint='Set plan.agent, such as "claude -p", or give the task a <run>.',
+                kind="no_agent",
+            )
+        return command
 
 
 def _shell(name: str, command: str, input: str = "") -> Stage:
     return {"name": name, "words": [*SHELL, command], "input": input}
-
-
-def environment(
-    state: RunState, plan: Plan, key: str, answers: Mapping[str, str]
-) -> dict[str, str]:
-    own = {
-        "HOLDFAST_RUN": state["id"],
-        "HOLDFAST_PHASE": plan["phase"],
-        "HOLDFAST_PLAN": plan["plan"],
-        "HOLDFAST_TASK": f"{plan['id']}#{key}",
-    }
-    gates = {model.variable(name): answer for name, answer in answers.items()}
-    return {**os.environ, **own, **gates}
 
 
 # What an agent reads on its standard input
@@ -206,7 +179,7 @@ def _ask_command(root: str, command: str, phase: str, plans: list[Plan]) -> Iter
     given = json.dumps({"phase": phase, "plans": {one["id"]: one["must_haves"] for one in plans}})
     try:
         done = subprocess.run(
-            ["/bin/sh", "-c", command],
+            [*SHELL, command],
             cwd=root,
             env={**os.environ, "HOLDFAST_PHASE": phase},
             input=given,

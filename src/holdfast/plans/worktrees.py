@@ -8,23 +8,19 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from holdfast.git.run import git
 from holdfast.git.run import run as run_git
 from holdfast.kernel.digest import id_of
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.kernel.text import quote
+from holdfast.kernel.workspace import Workspace
 from holdfast.plans.news import Halted
-from holdfast.plans.rules.run_model import DONE, ERROR
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from holdfast.kernel.workspace import Workspace
-    from holdfast.plans.rules.run_model import PlanRun
-    from holdfast.plans.runs import RunStream
+from holdfast.plans.rules.run_model import DONE, ERROR, PlanRun
+from holdfast.plans.runs import RunStream
 
 FOLDER = "worktrees"
 HEADS = "refs/heads/"

@@ -10,6 +10,7 @@ import os
 
 from holdfast.kernel.digest import digest
 from holdfast.kernel.errors import Usage
+from holdfast.kernel.text import split_words
 from holdfast.processes import identity
 from holdfast.processes.identity import ENDED, exists
 from holdfast.processes.identity import entry as entry_of
@@ -32,45 +33,23 @@ VARIABLE = "HOLDFAST_AGENT_PID"
 FIRST_PROCESS = 1
 # What stands for the table of processes where the system has one for all.
 NO_NAMESPACES = "pid"
-SHELLS = frozenset(("sh", "bash", "dash", "zsh", "fish", "ksh", "mksh", "ash"))
+SHELLS = frozenset(split_words("sh bash dash zsh fish ksh mksh ash"))
 # The sh file that clients' settings start (`clients.launcher`).
 HOOK_LAUNCHER = "/holdfast/hook.sh"
 # They run one command for another program, and end with it.
 LAUNCHERS = frozenset(
-    (
-        *(
-            "env",
-            "timeout",
-            "nohup",
-            "nice",
-            "ionice",
-            "setsid",
-            "stdbuf",
-            "time",
-            "xargs",
-            "flock",
-        ),
-        *("sudo", "doas", "su", "runuser", "setpriv", "make", "gmake", "just", "strace"),
-        *("uv", "uvx", "pipx", "poetry", "hatch", "pdm", "rye"),
-        *("bwrap", "firejail", "unshare", "codex-linux-sandbox"),
+    split_words(
+        "env timeout nohup nice ionice setsid stdbuf time xargs flock "
+        "sudo doas su runuser setpriv make gmake just strace "
+        "uv uvx pipx poetry hatch pdm rye bwrap firejail unshare codex-linux-sandbox"
     )
 )
 # They outlive every agent: to reach one means that the agent's own program is not there any more.
 # As the kernel calls them, in 15 characters at most.
 KEEPERS = frozenset(
-    (
-        *(
-            "init",
-            "launchd",
-            "systemd",
-            "tini",
-            "dumb-init",
-            "docker-init",
-            "catatonit",
-            "s6-svscan",
-        ),
-        *("conmon", "containerd-shim", "runc", "cron", "crond", "atd", "login"),
-        *("sshd", "sshd-session", "tmux", "screen", "Relay"),
+    split_words(
+        "init launchd systemd tini dumb-init docker-init catatonit s6-svscan "
+        "conmon containerd-shim runc cron crond atd login sshd sshd-session tmux screen Relay"
     )
 )
 

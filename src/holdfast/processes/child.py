@@ -23,6 +23,15 @@ UNKNOWN_END = -1
 _MOMENT, _PAUSE = 0.000_05, 0.005
 
 
+def find_program(name: str) -> str:
+    """Return the path of the program that a shell would start; empty where there is none."""
+    for folder in [""] if os.sep in name else os.get_exec_path():
+        path = os.path.join(folder, name)
+        if os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+    return ""
+
+
 class TimeOut(Exception):
     """The program did not end in time. It still runs."""
 

@@ -28,8 +28,6 @@ class ProcessEntry:
     """What the system says of one process. `started` is its start time in the system's own words: of
     two processes with one number, no two have the same."""
 
-    __slots__ = ("_words", "name", "number", "parent", "started", "state")
-
     def __init__(
         self,
         number: int,

@@ -1,5 +1,4 @@
-"""A program's output: redacted, in a file of its owner alone, its beginning and its end kept; and the files
-of all runs, for `gc` and `purge`."""
+"""A program's output: redacted, in a file of its owner alone, its beginning and its end kept."""
 
 from __future__ import annotations
 
@@ -8,7 +7,6 @@ from collections import deque
 
 from holdfast.kernel.plain_file import write_all
 from holdfast.kernel.redact import Redactor
-from holdfast.kernel.workspace import Workspace
 
 LONGEST_LINE = 64 * 1024
 # So much of the beginning, and so much of the end, of whatever a program says.
@@ -17,8 +15,6 @@ TAIL_BYTES = 1_000_000
 # A private key is redacted as a whole, so its lines are held back until its end.
 _KEY_BEGIN, _KEY_END, _KEY_LINES = b"-----BEGIN", b"-----END", 200
 LONGEST_LAST = 500
-# Where tracks and plans keep what is theirs; each in a folder of its own, with its `logs` below.
-HOMES = ("loop", "plans")
 
 
 class Log:
@@ -121,13 +117,3 @@ def _whole(end: bytes, cut: int) -> int:
     if close >= 0 and _KEY_BEGIN not in end[start:close]:
         start = end.find(b"\n", close) + 1 or len(end)
     return start
-
-
-def outputs(workspace: Workspace) -> list[str]:
-    """The kept outputs of every track and every run."""
-    found = []
-    for home in HOMES:
-        for parent, _, names in os.walk(os.path.join(workspace.home, home)):
-            if os.path.basename(parent) == "logs":
-                found += [os.path.join(parent, name) for name in sorted(names)]
-    return found

@@ -6,7 +6,7 @@ import os
 import select
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from holdfast.kernel import canonical_json
@@ -16,6 +16,7 @@ from holdfast.processes.supervisor import (
     GRACE_SECONDS,
     KILL,
     NOT_STARTED,
+    TICK_SECONDS,
     Ended,
     Job,
     ended_of,
@@ -35,7 +36,6 @@ class KeptProgram:
     def __init__(self, job: Job, redactor: Redactor) -> None:
         self.job = job
         self.begun = time.monotonic()
-        self.last_line = ""
         self.ended: Ended | None = None
         self._pending = b""
         os.makedirs(job["own"], 0o700, exist_ok=True)
@@ -60,9 +60,7 @@ class KeptProgram:
         *lines, self._pending = (self._pending + chunk).split(b"\n")
         for line in lines:
             said = canonical_json.loads(line.decode())
-            if "line" in said:
-                self.last_line = said["line"]
-            elif "ended" in said:
+            if "ended" in said:
                 self.ended = self._make_ended(said["ended"])
             elif "error" in said and self.ended is None:
                 self.ended = self._make_ended({"code": NOT_STARTED, "last_line": said["error"]})
@@ -80,9 +78,7 @@ class KeptProgram:
             end_marked([self.job["mark"]])
             forget(self.job)
         if self.ended is None:
-            self.ended = self._make_ended(
-                {"code": status, "last_line": self.last_line, "lost": True}
-            )
+            self.ended = self._make_ended({"code": status, "last_line": "", "lost": True})
 
     def _make_ended(self, known: dict[str, Any]) -> Ended:
         ended = ended_of(self.job["mark"], known["code"], known["last_line"])
@@ -118,10 +114,6 @@ class Programs:
     def start(self, job: Job) -> None:
         self._kept[job["mark"]] = KeptProgram(job, self._redactor)
 
-    def last_line(self, mark: str) -> str:
-        kept = self._kept.get(mark)
-        return kept.last_line if kept else ""
-
     def wait(self, seconds: float, *others: int) -> list[Ended]:
         """What ended, as soon as something did; nothing when the time is over, or one of the other
         descriptors has something to read."""
@@ -142,6 +134,18 @@ class Programs:
             del self._kept[kept.job["mark"]]
         if kept.ended is not None and not known:
             self._ended.append(kept.ended)
+
+    def follow(self, job: Job, check: Callable[[], None]) -> Ended:
+        """Run a program to its end. What `check` raises meanwhile ends the program, too."""
+        try:
+            self.start(job)
+            while True:
+                for ended in self.wait(TICK_SECONDS):
+                    return ended
+                check()
+        except BaseException:
+            self.end()
+            raise
 
     def ask_to_end(self, marks: Sequence[str], *, now: bool = False) -> None:
         """Tell these to end, and wait for nothing."""

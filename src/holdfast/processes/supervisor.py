@@ -99,8 +99,6 @@ class _Keeping:
         self._outputs: list[int] = []
         self._codes: dict[int, int] = {}
         self._order = b""
-        self._said_at = 0.0
-        self._said = ""
         write_down(job, os.getpid())
 
     def to_the_end(self) -> None:
@@ -148,7 +146,6 @@ class _Keeping:
             while process not in self._codes:
                 self._wait([watch] if watch >= 0 else [], TICK_SECONDS)
                 self._reap()
-                self._say()
                 if self._order:
                     return -int(signal.SIGTERM), False
                 if limit is not None and time.monotonic() - begun > limit:
@@ -220,17 +217,6 @@ class _Keeping:
     def _send(self, sign: signal.Signals) -> None:
         for process in {*descendants(os.getpid()), *self._orphans()}:
             send(process, sign)
-
-    def _say(self) -> None:
-        """What the program said last, for a watcher; one that is busy misses it."""
-        if time.monotonic() - self._said_at < TICK_SECONDS:
-            return
-        self._said_at = time.monotonic()
-        line = self._log.last_line
-        if line != self._said:
-            self._said = line
-            if select.select([], [self._report], [], 0)[1]:
-                tell(self._report, {"line": line})
 
 
 def _start(job: Job, stage: Stage) -> tuple[int, int, int]:

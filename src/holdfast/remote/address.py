@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 
 from holdfast.journal.postgres.url import has_password, without_password
-from holdfast.kernel.config import config_file, from_file, unreadable, untrusted_in, variable_of
+from holdfast.kernel.config import read_early
 from holdfast.kernel.errors import HoldfastError, NotAllowed, Usage
-from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.trust import is_trusted
 from holdfast.processes.distribution import install_command
 
@@ -24,13 +23,13 @@ SCHEMES = ("postgresql://", "postgres://")
 def address_of(workspace: Workspace) -> str:
     """The URL of the workspace's journal; empty for the file. One that stands in a file which came with
     the repository counts only once this user has trusted it."""
-    url = setting(workspace, SETTING)
+    url = read_early(workspace, SETTING)
     if url:
         source = VARIABLE if VARIABLE in os.environ else SETTING
         check(url, source)
         if source == SETTING and has_password(url):
             raise HoldfastError(
-                f"{SETTING} holds a password, and the file that it stands in may be committed.",
+                f"{SETTING} holds a password, and its file may be committed.",
                 hint=f"Leave it out there; put it into ~/.pgpass, or the whole URL into {VARIABLE}.",
                 kind="bad_config",
             )
@@ -47,9 +46,9 @@ def address_of(workspace: Workspace) -> str:
 
 def open_journal(workspace: Workspace, url: str) -> PostgresJournal:
     """The workspace's journal on a server."""
+    from holdfast.kernel.streams import LOCAL_EFFECTS
     from holdfast.remote import server_time
     from holdfast.remote.identity import machine_of, name_by_now, name_of, settle
-    from holdfast.streams import LOCAL_EFFECTS
 
     try:
         from holdfast.journal.postgres.journal import PostgresJournal
@@ -68,32 +67,6 @@ def open_journal(workspace: Workspace, url: str) -> PostgresJournal:
         heard=lambda anchor: server_time.keep(workspace, anchor),
         local_effects=LOCAL_EFFECTS,
     )
-
-
-def setting(workspace: Workspace, name: str) -> str:
-    """One setting that is needed before the journal is open, with nothing else looked at."""
-    given = os.environ.get(variable_of(name))
-    if given is not None:
-        return given
-    path = config_file(workspace)
-    if not path:
-        return ""
-    # The parser costs as much as a bare interpreter, so only for a file that may speak of it.
-    try:
-        text = read_plain(path)
-    except OSError as error:
-        raise unreadable(path, error) from error
-    if b"journal" not in text or name.partition(".")[2].encode() not in text:
-        return ""
-    found = from_file(workspace, None)
-    if name in untrusted_in(workspace, found):
-        # To go by another name instead would split the records of a team.
-        raise NotAllowed(
-            f"This repository names a {name} that you have not trusted: {found[name]}.",
-            hint="`holdfast trust --show` says what it may do; `holdfast trust` lets it count.",
-            kind="untrusted_setting",
-        )
-    return str(found.get(name, ""))
 
 
 def check(url: str, source: str) -> None:

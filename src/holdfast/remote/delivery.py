@@ -11,11 +11,17 @@ import os
 from holdfast.journal.interface import Append
 from holdfast.kernel import canonical_json
 from holdfast.kernel.digest import id_of
-from holdfast.kernel.errors import Conflict, HoldfastError, StoreAway, VersionConflict
+from holdfast.kernel.errors import (
+    Conflict,
+    HoldfastError,
+    ServerChanged,
+    StoreAway,
+    VersionConflict,
+)
 from holdfast.kernel.lock import WorkspaceLock
 from holdfast.kernel.state import RESTORED
+from holdfast.kernel.streams import FENCED
 from holdfast.remote.spool import Spool
-from holdfast.streams import FENCED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,6 +106,8 @@ def _send(spool: Spool, server: Journal, batch: Batch) -> None:
                 views=_shift_versions(batch, head),
                 effects=[effect for effect in batch.effects if effect["queued_at"] in times],
             )
+        except ServerChanged:
+            raise  # it waits here until a person has looked
         except VersionConflict:
             if attempt == TRIES - 1:
                 raise

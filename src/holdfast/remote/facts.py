@@ -9,9 +9,9 @@ from holdfast.kernel.durations import describe_minutes
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.text import plural
 from holdfast.kernel.workspace import worktrees
-from holdfast.processes.lease import is_held
 from holdfast.remote.offline import path_of
 from holdfast.remote.spool import Spool
+from holdfast.runner.folder import is_held
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def gather(workspace: Workspace) -> SpoolFacts:
         "undelivered": 0,
         "streams": 0,
         "oldest": "",
-        "commands": sum(len(inbox.waiting(root)) for root in worktrees(workspace)),
+        "commands": sum(len(inbox.list_waiting(root)) for root in worktrees(workspace)),
         "refused": 0,
         "forwarder": is_running(workspace),
     }
@@ -73,8 +73,9 @@ def gather(workspace: Workspace) -> SpoolFacts:
 def notice_loss(workspace: Workspace, server: PostgresJournal) -> None:
     """Compare how far the server has got with what this machine had seen of it, when it is opened."""
     try:
-        if os.path.exists(workspace.journal_path):
-            Spool(workspace.spool_file()).look_for_loss(server, clock.now())
+        is_here = os.path.exists(workspace.journal_path)
+        if is_here and Spool(workspace.spool_file()).look_for_loss(server, clock.now()):
+            server.suspect()
     except (HoldfastError, OSError):
         return  # a file that cannot be read or written is named by other checks
 

@@ -17,11 +17,11 @@ from contextlib import contextmanager
 from holdfast.kernel import clock, failures, inbox
 from holdfast.kernel.commit import take_in
 from holdfast.kernel.errors import HoldfastError, StoreAway
+from holdfast.kernel.streams import open_writer
 from holdfast.kernel.workspace import discover, worktrees
 from holdfast.remote.delivery import deliver
 from holdfast.remote.offline import path_of
 from holdfast.remote.spool import Spool
-from holdfast.streams import open_writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ class ServerLink:
     def _take_in(self) -> None:
         """Commands that hooks left, each in its worktree: they are decided on what the server has."""
         for root in worktrees(self.workspace):
-            if inbox.waiting(root):
+            if inbox.list_waiting(root):
                 there = self.workspace.at(root)
                 try:
                     take_in(open_writer(there), [root])

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import os
 
+from holdfast.kernel.config import read_early
 from holdfast.kernel.digest import id_of, new_id
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.workspace import MACHINE_FILE
-from holdfast.remote.address import setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def name_of(workspace: Workspace) -> str:
 
 def name_by_now(workspace: Workspace) -> str:
     """What the workspace is called, if a setting or a file says so."""
-    return setting(workspace, "journal.workspace") or _read(workspace, NAME_FILE)
+    return read_early(workspace, "journal.workspace") or _read(workspace, NAME_FILE)
 
 
 def machine_of(workspace: Workspace) -> str:
@@ -75,7 +75,7 @@ def settle(workspace: Workspace, name: str, machine: str) -> tuple[str, str]:
     try:
         if not known_machine(workspace):
             _write_machine(workspace, machine)
-        if not setting(workspace, "journal.workspace"):
+        if not read_early(workspace, "journal.workspace"):
             _write(workspace, NAME_FILE, name)
             name = _read(workspace, NAME_FILE) or name
     except OSError:
@@ -105,7 +105,7 @@ def name_of_remote(address: str) -> str:
 
 def is_named_by_setting(workspace: Workspace) -> bool:
     """Whether a person chose the workspace's name."""
-    return bool(setting(workspace, "journal.workspace"))
+    return bool(read_early(workspace, "journal.workspace"))
 
 
 def is_alike(name: str, other: str) -> bool:

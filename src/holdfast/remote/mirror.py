@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from holdfast import registry
 from holdfast.journal.interface import SNAPSHOT_FLOOR, weight_of
 from holdfast.journal.postgres.notify import changed, newest, record_at, tip
 from holdfast.kernel import clock, inbox
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.state import is_proven, load_folded
+from holdfast.kernel.streams import LIVES, MIRRORED, rules_of
 from holdfast.kernel.workspace import worktrees
 from holdfast.remote.move import copy_aside
-from holdfast.streams import KINDS, LIVES, MIRRORED, rules_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class Mirror:
             self._bring(stream)
         self._is_whole = True
         id = record_at(self.server, until) if until else ""
-        self.spool.hear(self.server.place, until, clock.now(), id)
+        self.spool.hear(self.server, until, clock.now(), id)
         return until
 
     def _list_stale(self, lives: set[str]) -> Iterable[str]:
@@ -68,7 +69,7 @@ class Mirror:
             for head in self.server.heads(prefix):
                 is_over = head["closed_at"] is not None and head["seen_at"] < long_ago
                 # Where a follower writes files, they may have been left behind.
-                has_files = bool(KINDS[prefix[:-1]].follower)
+                has_files = bool(_follower_of(prefix))
                 if has_files or not (is_over or self.spool.is_current(head)):
                     yield head["stream"]
         for stream in sorted(lives):
@@ -81,7 +82,7 @@ class Mirror:
         known = (head["stream"] for prefix in LIVES for head in self.spool.file.heads(prefix))
         begun = (
             import_module(kind.found_by).streams_begun_here(self.workspace)
-            for kind in KINDS.values()
+            for kind in registry.kinds()
             if kind.found_by
         )
         return set(known).union(*begun)
@@ -98,14 +99,14 @@ class Mirror:
         state = _adopt(self.spool, self.server, subject, stream)
         if state is None or self._is_waiting(stream):
             return
-        follower = KINDS[stream.partition(":")[0]].follower
+        follower = _follower_of(stream)
         if follower:
             import_module(follower).follow(self.workspace, state, self.server)
 
     def _is_waiting(self, stream: str) -> bool:
         """Whether this machine has a word on it that the server has not heard yet."""
         for root in worktrees(self.workspace):
-            for path in inbox.waiting(root):
+            for path in inbox.list_waiting(root):
                 queued = inbox.read(path, root)
                 if queued is not None and queued["stream"] == stream:
                     return True
@@ -113,7 +114,9 @@ class Mirror:
 
 
 def _adopt(spool: Spool, server: PostgresJournal, subject: Rules, stream: str) -> Any:
-    """Adopt a stream as the server has it now; its state, or None when it has none."""
+    """Adopt a stream as the server has it now; its state, or None when it has none or when this machine has
+    written something newer meanwhile."""
+    known = spool.file.head(stream)
     state, head, records = load_folded(server, subject, stream)
     if head is None:
         return None
@@ -123,5 +126,15 @@ def _adopt(spool: Spool, server: PostgresJournal, subject: Rules, stream: str) -
         server.snapshot(stream, head["version"], state)
     version, record_hash = tip(server, stream)
     if version == head["version"]:
-        spool.adopt(head, record_hash, state)
+        # What was longer here before the server was asked has lost records there. What is longer only now
+        # was brought by a command that was faster.
+        has_lost = known is not None and known["version"] > head["version"]
+        if not spool.adopt(head, record_hash, state, only_newer=not has_lost):
+            return None
     return state
+
+
+def _follower_of(stream: str) -> str:
+    """Return the module that keeps this machine's files in line with a stream; empty if there is none."""
+    kind = registry.kind_of(stream)
+    return kind.follower if kind is not None else ""

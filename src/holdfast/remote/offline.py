@@ -12,30 +12,14 @@ from holdfast.kernel.errors import HoldfastError, StoreAway
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, TypeVar
+    from typing import Any
 
     from holdfast.kernel.workspace import Workspace
-
-    Operation = TypeVar("Operation", bound=Callable[..., Any])
 
 FILE = "forward"
 SETTING = "journal.forwarder"
 # Milliseconds that a new forwarder has to take its lock before another one is started.
 STARTING = 10_000
-
-
-def works_offline(operation: Operation) -> Operation:
-    """Mark an operation that goes on while the server is away: it writes only what its caller says of
-    itself, so it needs no agreement with other machines."""
-    operation.works_offline = True  # type: ignore[attr-defined]
-    return operation
-
-
-def reads_offline(operation: Operation) -> Operation:
-    """Mark an operation that only reads and still helps while the server is away, with what this machine
-    knows."""
-    operation.reads_offline = True  # type: ignore[attr-defined]
-    return works_offline(operation)
 
 
 def can_work_offline(operation: Callable[..., Any]) -> bool:

@@ -12,8 +12,8 @@ from holdfast.journal.sqlite_rows import ENDED_BY, store_snapshot, store_views, 
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.streams import LIVES, MIRRORED
 from holdfast.kernel.views.move import MOVE
-from holdfast.streams import LIVES, MIRRORED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from holdfast.journal.interface import Draft, Effect, Head, ViewRow
+    from holdfast.journal.interface import Draft, Effect, Head, Journal, ViewRow
     from holdfast.journal.postgres.journal import PostgresJournal
     from holdfast.journal.sqlite import SqliteJournal
     from holdfast.kernel.commit import Outcome
@@ -78,8 +78,6 @@ APART = 10**12
 class Batch:
     """Records of one life that come one after the other, and what stands beside them."""
 
-    __slots__ = ("drafts", "effects", "fence", "first", "is_known", "last", "stream", "views")
-
     def __init__(self, stream: str, fence: int | None, first: int, *, is_known: bool) -> None:
         self.stream = stream
         self.fence = fence
@@ -94,8 +92,6 @@ class Batch:
 
 class Spool:
     """A file, seen as what is still to be delivered, and what was brought from the server."""
-
-    __slots__ = ("file",)
 
     def __init__(self, file: SqliteJournal) -> None:
         self.file = file
@@ -160,10 +156,7 @@ class Spool:
         with self.file.transaction() as connection:
             connection.execute(
                 "INSERT INTO refused VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (
-                    *(new_id(), batch.stream, first["at"], first["actor"], batch.fence),
-                    *(reason, drafts),
-                ),
+                (new_id(), batch.stream, first["at"], first["actor"], batch.fence, reason, drafts),
             )
             mark = "" if batch.is_known else _ALONE
             _put(connection, _DELIVERED + batch.stream, f"{batch.last}{mark}")
@@ -237,14 +230,12 @@ class Spool:
             connection.execute("PRAGMA secure_delete = ON").fetchall()
             connection.execute("DELETE FROM records WHERE stream = ?", (number,))
             size = store_snapshot(connection, number, head["version"], state, (stream, record_hash))
+            came = (head["version"], record_hash, head["fence"], max(seen_at, head["seen_at"]))
             connection.execute(
                 "UPDATE streams SET version = ?, hash = ?, fence = ?, seen_at = ?, closed_at = ?,"
                 " anchor_version = ?, anchor_hash = ?, delta_bytes = 0, snapshot_bytes = ?"
                 " WHERE number = ?",
-                (
-                    *(head["version"], record_hash, head["fence"], max(seen_at, head["seen_at"])),
-                    *(head["closed_at"], head["version"], record_hash, size, number),
-                ),
+                (*came, head["closed_at"], head["version"], record_hash, size, number),
             )
             _put(connection, _DELIVERED + stream, head["version"])
             connection.execute(
@@ -269,9 +260,9 @@ class Spool:
         is_same = own is not None and all(own[name] == head[name] for name in names)  # type: ignore[literal-required]
         return is_same and own is not None and own["anchor_version"] == own["version"]
 
-    def hear(self, place: str, seq: int, now: int, id: str = "") -> None:
+    def hear(self, server: Journal, seq: int, now: int, id: str = "") -> None:
         """The server was heard just now."""
-        heard: Heard = {"place": place, "at": clock.precise(now), "seq": seq, "id": id}
+        heard: Heard = {"place": _place_of(server), "at": clock.precise(now), "seq": seq, "id": id}
         with self.file.transaction(durable=False) as connection:
             _put(connection, _HEARD, canonical_json.dumps(heard))
 
@@ -287,7 +278,7 @@ class Spool:
         from holdfast.journal.postgres.notify import newest, record_at
 
         heard = self.heard()
-        if heard["place"] != server.place or not heard["seq"]:
+        if heard["place"] != _place_of(server) or not heard["seq"]:
             return None
         has = newest(server)
         there = record_at(server, heard["seq"]) if has >= heard["seq"] and heard["id"] else ""
@@ -301,7 +292,7 @@ class Spool:
         }
         with self.file.transaction() as connection:
             _put(connection, _LOSS, canonical_json.dumps(loss))
-        self.hear(server.place, has, now, record_at(server, has) if has else "")
+        self.hear(server, has, now, record_at(server, has) if has else "")
         return loss
 
     def loss(self) -> ServerLoss | None:
@@ -320,6 +311,11 @@ def _put(connection: apsw.Connection, key: str, value: str | int) -> None:
     connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, str(value)))
 
 
+def _place_of(server: Journal) -> str:
+    """Return where records are numbered: a server, and the workspace there."""
+    return f"{server.place} {getattr(server, 'workspace', '')}"
+
+
 def keep_here(
     workspace: Workspace, stream: str, state: Any, outcome: Outcome, rows: Sequence[ViewRow]
 ) -> bool:
@@ -331,9 +327,9 @@ def keep_here(
         spool = Spool(workspace.spool_file())
         if outcome["records"]:
             newest = outcome["records"][-1]
-            if newest["seq"] > spool.heard()["seq"]:
-                place = workspace.journal.place
-                spool.hear(place, newest["seq"], clock.now(), newest["id"])
+            server, heard = workspace.journal, spool.heard()
+            if newest["seq"] > heard["seq"] or heard["place"] != _place_of(server):
+                spool.hear(server, newest["seq"], clock.now(), newest["id"])
         if not stream.startswith((*LIVES, *MIRRORED)):
             return False
         if spool.left_behind(stream):

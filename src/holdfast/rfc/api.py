@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from holdfast.kernel import clock
-from holdfast.kernel.arguments import checks_arguments
+from holdfast.offers import Offers
 from holdfast.rfc import bootstrap as bootstrapping
 from holdfast.rfc.init import InitResult, close, init
 from holdfast.rfc.reader import RfcContext
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from holdfast.rfc.bootstrap import Bootstrap
 
 
-@checks_arguments
 class Rfc:
     """An RFC of a workspace. It need not exist yet: `begin` makes it."""
 
@@ -51,7 +50,7 @@ class Rfc:
     def write(
         self, group: str, answers: str, *, lenient: bool = False, accept_versions: bool = False
     ) -> WriteResult:
-        """Write answers, in Markdown or JSON, into the checkpoint."""
+        """Write answers, in Markdown, into the checkpoint."""
         request = WriteRequest(
             id=self.id,
             group=group,
@@ -89,3 +88,8 @@ class Rfc:
     def bootstrap(self, *, hand_over: Callable[[Bootstrap], None] | None = None) -> Bootstrap:
         """Read everything that a fresh context needs; `text` is the whole. Writes nothing."""
         return bootstrapping.bootstrap(self._workspace, self.id, hand_over=hand_over)
+
+
+def rfc(opened: Offers, id: str) -> Rfc:
+    """Return the RFC with this id: its questions, its checkpoint, its bootstrap."""
+    return Rfc(opened.place, id, actor=opened.actor)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.kernel import canonical_json, config
 from holdfast.kernel.errors import HoldfastError, NotAllowed
-from holdfast.kernel.text import quote
+from holdfast.kernel.text import one_line, quote
 from holdfast.kernel.tree_file import TreeFile
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
 from holdfast.rfc.reader import Reader
@@ -47,21 +47,12 @@ if TYPE_CHECKING:
     from holdfast.rfc.rules.model import Artifacts, Group
 
 # The references of each phase in the protocol's own project; the setting `rfc.references` replaces them.
-REFERENCES: dict[str, tuple[str, ...]] = {
-    "discover": (
-        *("references/phase_discover.md", "references/discover_assets.md"),
-        "references/methodology.md",
-    ),
-    "design": (
-        *("references/phase_design.md", "references/rfc_template.md"),
-        *("references/design_assets.md", "references/methodology.md"),
-    ),
-    "gate_b": (
-        *("references/phase_gate_b.md", "references/review_assets.md"),
-        "references/reviewer_prompts/*.md",
-    ),
-    "review": ("references/phase_review.md",),
-    "finalize": ("references/phase_finalize.md",),
+REFERENCES = {
+    "discover": "phase_discover.md discover_assets.md methodology.md",
+    "design": "phase_design.md rfc_template.md design_assets.md methodology.md",
+    "gate_b": "phase_gate_b.md review_assets.md reviewer_prompts/*.md",
+    "review": "phase_review.md",
+    "finalize": "phase_finalize.md",
 }
 SHORTEST_FENCE = 3
 
@@ -286,7 +277,8 @@ def _read_references(workspace: Workspace, phase: str) -> list[Reference]:
     # Without the journal, so that not even the settings are written to it.
     setting = _check_setting(config.load(workspace)["rfc.references"])
     found: list[Reference] = []
-    for pattern in setting.get(phase, REFERENCES.get(phase, ())):
+    usual = [f"references/{name}" for name in REFERENCES.get(phase, "").split()]
+    for pattern in setting.get(phase, usual):
         paths = sorted(glob.glob(pattern, root_dir=workspace.root)) if "*" in pattern else []
         found += [_read_reference(workspace.root, path) for path in paths or [pattern]]
     return found
@@ -355,7 +347,7 @@ def _compose(found: Bootstrap, where: str, later: Sequence[str]) -> str:
             lines += ["", f"## {reference['path']}", *_fence(reference["text"])]
     if not found["references"]:
         lines.append("None.")
-    lines += ["", "# Step 5: re-orient (30 s, in thought; write this nowhere)", ""]
+    lines += ["", "# Step 5: re-orient (30 s, internal reasoning: NOT written to any file)", ""]
     lines += [found["questions"], "", f"# Step 6: go on with {found['phase']}"]
     return "\n".join(lines) + "\n"
 
@@ -368,4 +360,4 @@ def _fence(text: str) -> list[str]:
 
 
 def _bullets(lines: Sequence[str]) -> str:
-    return "\n".join(f"- {' '.join(line.split())}" for line in lines) or "- none"
+    return "\n".join(f"- {one_line(line)}" for line in lines) or "- none"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypedDict
 from holdfast.kernel import clock
 from holdfast.kernel.door import Door
 from holdfast.kernel.errors import HoldfastError, NotAllowed, from_os_error
+from holdfast.kernel.streams import open_writer
 from holdfast.kernel.text import quote
 from holdfast.kernel.views.files import Unreadable, file_at
 from holdfast.rfc.reader import Reader, RfcContext
@@ -19,7 +20,6 @@ from holdfast.rfc.rules.model import (
     path_of,
     stream_of,
 )
-from holdfast.streams import open_writer
 
 if TYPE_CHECKING:
     from holdfast.kernel.commit import Outcome

@@ -51,8 +51,6 @@ VIEWS = (CHECKPOINT_FILE, STATE_FILE)
 class RfcContext:
     """Where an operation works, who asked for it, and when."""
 
-    __slots__ = ("actor", "now", "workspace")
-
     def __init__(self, workspace: Workspace, actor: str, now: int) -> None:
         self.workspace = workspace
         self.actor = actor

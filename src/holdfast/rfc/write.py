@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.kernel import config
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage
+from holdfast.kernel.streams import open_writer
 from holdfast.kernel.text import quote
 from holdfast.kernel.views.files import Unreadable
 from holdfast.rfc.bootstrap import read_review
@@ -30,7 +31,6 @@ from holdfast.rfc.rules.model import (
     word_of,
 )
 from holdfast.rfc.rules.transitions import TRANSITIONS, advise, group_for, is_done
-from holdfast.streams import open_writer
 
 if TYPE_CHECKING:
     from holdfast.kernel.commit import Outcome
@@ -268,7 +268,7 @@ def _execute(context: RfcContext, id: str, command: dict[str, Any]) -> tuple[Out
         return outcome, []
     return outcome, [
         f"{record['body']['path']} could not be read ({record['body']['reason']}); "
-        f"it was written anew, and what it was is in {record['body']['kept']}."
+        f"it was written again, and what it was is in {record['body']['kept']}."
         for record in reversed(workspace.journal.latest(stream=stream, limit=20))
         if record["version"] > before and record["kind"] == "quarantined" and record["body"]
     ]

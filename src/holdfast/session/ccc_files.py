@@ -17,7 +17,8 @@ from holdfast.kernel.tree_file import TreeFile
 from holdfast.kernel.trust import ISSUE, is_known_here, is_trusted, remember_here, trust
 from holdfast.kernel.views.files import Unreadable, identity_of, read_file, text_of
 from holdfast.session.rules import progress
-from holdfast.session.rules.model import PROGRESS_FILE, STATE_FILE, UNKNOWN_ISSUE, is_issue_name
+from holdfast.session.rules.fields import UNKNOWN_ISSUE
+from holdfast.session.rules.model import PROGRESS_FILE, STATE_FILE, is_issue_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -212,7 +213,7 @@ def store_comment(workspace: Workspace, comment: str, issue: str) -> None:
     from holdfast.kernel.views.edits import put_away
     from holdfast.kernel.views.projection import put_in_place, stage
 
-    asides = Asides(workspace, _path(workspace, STATE_FILE))
+    asides = Asides(workspace, path_of(workspace, STATE_FILE))
     try:
         for _ in range(TRIES):
             found, state = identity_of(asides.target), {}
@@ -239,13 +240,13 @@ def store_comment(workspace: Workspace, comment: str, issue: str) -> None:
         raise from_os_error(error, f"writing {STATE_FILE}") from error
 
 
-def _path(workspace: Workspace, name: str) -> str:
+def path_of(workspace: Workspace, name: str) -> str:
     """The path of a file of the protocol, seen from the worktree's top."""
     return os.path.join(folder_of(workspace), name)
 
 
 def _file(workspace: Workspace, name: str) -> TreeFile:
-    return TreeFile(workspace.root, _path(workspace, name))
+    return TreeFile(workspace.root, path_of(workspace, name))
 
 
 def _parse(content: bytes) -> dict[str, Any]:
@@ -270,6 +271,6 @@ def _serialize(state: dict[str, Any]) -> bytes:
 def _make_damaged_error(why: str) -> HoldfastError:
     return HoldfastError(
         f"{STATE_FILE} is damaged: {why}.",
-        hint="Correct it, or remove it to begin anew.",
+        hint="Correct it, or remove it to begin again.",
         kind="damaged_state_file",
     )

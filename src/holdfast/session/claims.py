@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import os
 import shlex
-import signal
 import subprocess
-import threading
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.git.repository import GitError
 from holdfast.git.run import git
@@ -20,13 +20,9 @@ from holdfast.git.status import read_status
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.trust import is_known_here, remember_here
+from holdfast.kernel.workspace import Workspace
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any, TypedDict
-
-    from holdfast.kernel.workspace import Workspace
     from holdfast.session.rules.model import Claim
 
     class CheckedClaim(TypedDict):
@@ -173,22 +169,18 @@ def _is_clean(root: str) -> tuple[bool, int | None, str]:
 
 def _command(command: str, root: str, seconds: float) -> tuple[bool, int | None, str]:
     """In a group of its own, so that a probe that hangs ends with all its children."""
-    interrupts = HeldInterrupts()
     try:
-        words = shlex.split(command)
-        with interrupts:
-            process = subprocess.Popen(
-                words,
-                cwd=root,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+        process = subprocess.Popen(
+            shlex.split(command),
+            cwd=root,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
     except (OSError, ValueError) as error:
         return False, None, f"cannot be run: {error}"
     try:
-        interrupts.let_go()
         output, _ = process.communicate(timeout=seconds)
     except KeyboardInterrupt:
         os.killpg(process.pid, 9)
@@ -202,28 +194,3 @@ def _command(command: str, root: str, seconds: float) -> tuple[bool, int | None,
         return False, None, f"took longer than {seconds:.0f} s"
     code, said = process.returncode, output.decode(errors="replace")
     return code == 0, code, said if said.strip() or code == 0 else f"ended with {code}"
-
-
-class HeldInterrupts:
-    """Hold Ctrl+C back while a program is started: between its start and our knowing of it, an interrupt
-    would leave it running. Only the main thread gets signals; in others there is nothing to hold."""
-
-    def __init__(self) -> None:
-        self._count = 0
-        self._before: Any = None
-
-    def __enter__(self) -> None:
-        if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGINT, self._note)
-
-    def __exit__(self, *_: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
-
-    def _note(self, *_: object) -> None:
-        self._count += 1
-
-    def let_go(self) -> None:
-        """Raise what was held back."""
-        if self._count and self._before is signal.default_int_handler:
-            raise KeyboardInterrupt

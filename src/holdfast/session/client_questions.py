@@ -7,26 +7,22 @@ session, which says that the person answered there.
 from __future__ import annotations
 
 import os
+from typing import Any, TypedDict
 
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.plain_file import read_plain, write_aside
-from holdfast.kernel.workspace import worktrees
+from holdfast.kernel.workspace import Workspace, worktrees
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, TypedDict
 
-    from holdfast.kernel.workspace import Workspace
+class WaitingSession(TypedDict):
+    """`asks` is what the client asks, in one line; `at` is since when; `root` is the worktree."""
 
-    class WaitingSession(TypedDict):
-        """`asks` is what the client asks, in one line; `at` is since when; `root` is the worktree."""
-
-        client: str
-        session: str
-        event: str
-        asks: str
-        at: str
-        root: str
+    client: str
+    session: str
+    event: str
+    asks: str
+    at: str
+    root: str
 
 
 FOLDER = "waiting"

@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from holdfast.clients import transcripts
 from holdfast.clients.claude.sessions import of_path as claude_files
 from holdfast.clients.claude.transcript import read_sidechains
+from holdfast.clients.conversation import SessionEvent
 from holdfast.clients.discovery import sessions_in
+from holdfast.clients.kept import size_when_kept
 from holdfast.clients.lines import NewLines, Unread
 from holdfast.clients.table import own_id, title_of, titles
 from holdfast.git import snapshot
@@ -25,12 +28,16 @@ from holdfast.git.repository import GitError, locate
 from holdfast.git.run import git, run
 from holdfast.kernel import clock, config
 from holdfast.kernel.errors import HoldfastError, NotFound
+from holdfast.kernel.patterns import compile_later
 from holdfast.kernel.redact import Redactor
 from holdfast.kernel.tree_file import TreeFile, is_git_name
+from holdfast.kernel.workspace import Workspace
+from holdfast.observe.fold import observe
 from holdfast.session import sessions
-from holdfast.session.observe import observe
 from holdfast.session.rules.replay import (
+    EditProblem,
     Misfit,
+    SessionEdit,
     diff_of,
     has_most,
     holds,
@@ -42,14 +49,8 @@ from holdfast.session.session_choice import found_at
 from holdfast.session.world import is_own
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Literal
-
-    from holdfast.clients.conversation import SessionEvent
     from holdfast.clients.discovery import FoundSession
-    from holdfast.kernel.workspace import Workspace
-    from holdfast.session.observed_state import Observation
-    from holdfast.session.rules.replay import EditProblem, SessionEdit
+    from holdfast.observe.model import Observation
 
     # missing: the work tree lacks edits, and they can be made again. guarded: so does it, and they are
     # written only where this very file is named. present: it has them all. removed: the session removed the
@@ -68,6 +69,9 @@ MOST_SESSIONS = 8
 LARGEST_COMPARED = 16 << 20
 MOST_CALLS_COMPARED = 5000
 MOST_COMPARED = 40
+# What makes a file come and go, and commands that do.
+_MOVES_FILES = frozenset(("place", "edit", "read", "run", "result"))
+_REMOVES = compile_later(r"\b(?:rm|mv) ")
 UNKNOWN_END = "the transcript does not say that it succeeded"
 
 
@@ -187,7 +191,7 @@ def compare_edits(
             return None
         top = _top(workspace.root)
         root = top or workspace.root
-        files = _gather(found, _read(found), root, named=named)
+        files = _gather(found, read_all(found), root, named=named)
         if len(files) > MOST_COMPARED:
             return None
         _work_out(files, top, root)
@@ -200,6 +204,8 @@ def compare_edits(
 
 
 def _size_of(found: FoundSession) -> int:
+    if not os.path.exists(found["path"]):
+        return size_when_kept(found)
     sources = claude_files(found["path"]) if found["client"] == "claude" else [found]
     return sum(os.stat(source["path"]).st_size for source in sources)
 
@@ -252,7 +258,7 @@ def _choose(
     """The session that is meant, and everything that happened in it."""
     if request.get("transcript"):
         found = found_at(request["transcript"])
-        return found, _read(found)
+        return found, read_all(found)
     if workspace is not None and not sessions.reads_transcripts(workspace):
         raise NotFound(
             "Transcripts are not read here: `session.observe` is false.",
@@ -263,7 +269,7 @@ def _choose(
     own = own_id() if not wanted else ""
     matching = [one for one in here if one["session"].startswith(wanted) and one["session"] != own]
     for found in matching[: 1 if wanted else MOST_SESSIONS]:
-        events = _read(found)
+        events = read_all(found)
         if wanted or any(event.kind == "edit" for event in events):
             return found, events
     what = f"There is no transcript of a session {wanted} here." if wanted else ""
@@ -275,14 +281,11 @@ def _choose(
     raise NotFound(what or f"No session of {titles()} edited files here.", hint=hint)
 
 
-def _read(found: FoundSession) -> list[SessionEvent]:
+def read_all(found: FoundSession) -> list[SessionEvent]:
     """All that happened in a session, with the edits and commands of its subagents."""
     try:
         events = transcripts.read_new(found, whole=True)["events"]
-        if found["client"] != "claude":
-            return events
-        files = [NewLines(source["path"], None) for source in claude_files(found["path"])]
-        return _in_order(events, *map(read_sidechains, files))
+        return _in_order(events, *read_subagents(found))
     except Unread as error:
         raise NotFound(
             f"The transcript of session {found['session'][:12]} of {title_of(found['client'])} {error}.",
@@ -290,8 +293,18 @@ def _read(found: FoundSession) -> list[SessionEvent]:
         ) from error
 
 
+def read_subagents(found: FoundSession) -> list[list[SessionEvent]]:
+    """Return the edits and commands of a session's subagents, from each file that the client writes for them."""
+    if found["client"] != "claude" or not os.path.exists(found["path"]):
+        return []
+    files = [NewLines(source["path"], None) for source in claude_files(found["path"])]
+    return [*map(read_sidechains, files)]
+
+
 def _in_order(*parts: Sequence[SessionEvent]) -> list[SessionEvent]:
     """The events of several files by their time; one without a time stays behind the one before it."""
+    if len(parts) == 1:
+        return list(parts[0])
     timed = [
         pair
         for events in parts
@@ -354,13 +367,30 @@ def _gather(
 
 
 def _removed_by_commands(events: Iterable[SessionEvent], root: str, start: str) -> set[str]:
-    """The files that the session edited and that one of its commands removed since."""
-    seen = observe(None, events)
+    """The files that the session edited and that one of its commands removed since. What was said, changed and
+    printed matters nothing here, and takes most of the time."""
+    events = [event for event in events if event.kind in _MOVES_FILES]
+    if not any(event.kind == "run" and _REMOVES.search(event.text) for event in events):
+        return set()
+    ends = [event if event.kind in ("place", "run") else _without_text(event) for event in events]
+    seen = observe(None, ends)
     return {
         _from_root(os.path.join(seen["cwd"], path), root, start)
         for path, file in seen["files"].items()
         if file["state"] == "deleted"
     }
+
+
+def _without_text(event: SessionEvent) -> SessionEvent:
+    return SessionEvent(
+        event.kind,
+        id=event.id,
+        path=event.path,
+        change=event.change,
+        failed=event.failed,
+        again=event.again,
+        end=event.end,
+    )
 
 
 def _from_root(path: str, root: str, session_root: str = "") -> str:
@@ -565,13 +595,32 @@ def _compare(file: _File, root: str, top: str | None) -> None:
                 and _merge(present, file.base, final, top, "--ours") == present
             ):
                 file.why = "changed further since"
-            else:
-                file.state, file.why = "conflict", "the same lines were changed since"
+                return
+            merged = _make_on_present(file)
+        if merged is None:
+            file.state, file.why = "conflict", "the same lines were changed since"
             return
         final = merged
     if final != present:
         file.state, file.wanted = ("guarded" if file.guard else "missing"), final
         file.why = file.guard
+
+
+def _make_on_present(file: _File) -> str | None:
+    """Return the file with each edit made on what is there now, where the old text of each stands there once: a
+    change of lines beside it is no doubt. None otherwise."""
+    text = file.present
+    for edit in file.edits:
+        if any(edit is one for one, _ in file.misfits):
+            continue
+        if edit["origin"] or not edit["exact"] or any(not one.get("old") for one in edit["exact"]):
+            return None
+        try:
+            text = make_again(text, edit)
+        except Misfit:
+            if not holds(text, edit):
+                return None
+    return text
 
 
 def _merge(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from typing import TYPE_CHECKING
 
 from holdfast.git.commit import commit_files
 from holdfast.git.repository import GitError
@@ -11,26 +12,17 @@ from holdfast.git.snapshot import create
 from holdfast.git.status import read_status
 from holdfast.kernel.config import variable_of
 from holdfast.kernel.crash import reached
-from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.kernel.errors import Usage
 from holdfast.kernel.text import quote
+from holdfast.kernel.workspace import Workspace
 from holdfast.processes.relaunch import command, leave
-from holdfast.session.checkpoint_run import (
-    control_files,
-    files_in_scope,
-    known_progress,
-    look_at_world,
-)
-from holdfast.session.checkpoint_run import position_of as position_in_loop
 from holdfast.session.rules import report
-from holdfast.session.rules import session as rules
-from holdfast.session.rules.model import STATE_FILE, UNKNOWN_ISSUE
+from holdfast.session.rules.fields import UNKNOWN_ISSUE
+from holdfast.session.rules.model import STATE_FILE
 from holdfast.session.rules.prompt import position_of
-from holdfast.session.world import head_now
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.kernel.workspace import Workspace
-    from holdfast.session.checkpoint_run import CheckpointRun
+    from holdfast.session.checkpoint import Ask
     from holdfast.session.rules.model import Progress
     from holdfast.session.rules.report import Step
 
@@ -39,71 +31,21 @@ QUESTION = "Files for this checkpoint's commit (names with blanks between them; 
 CLEAN = "Git snapshot skipped — working tree clean."
 
 
-def ask_for_files(run: CheckpointRun) -> None:
-    """Ask a person before the first step: a person who leaves the question has changed nothing."""
-    is_left_out = run.request.get("skip_git") or not run.workspace.git_dir
-    if run.ask is None or is_left_out:
-        return
-    if files_in_scope(run) or not _is_dirty(run.workspace, control_files(run)):
-        return
-    answer = run.ask(QUESTION)
+def ask_for_files(workspace: Workspace, ask: Ask, exclude: list[str]) -> list[str]:
+    """Return the files that a person names for the commit. Ask only where something changed."""
+    if not _is_dirty(workspace, exclude):
+        return []
+    answer = ask(QUESTION)
     try:
-        names = shlex.split(answer)
+        return shlex.split(answer)
     except ValueError as problem:
         raise Usage(f"{answer!r:.80} are no names of files: {problem}.") from None
-    run.request = {**run.request, "files": names}
 
 
-def commit_in_scope(run: CheckpointRun) -> Step:
-    if run.request.get("skip_git"):
-        return report.skipped(report.SNAPSHOT, "Git snapshot skipped (--skip-git).")
-    if not run.workspace.git_dir:
-        return report.skipped(report.SNAPSHOT, "Git snapshot skipped — no git repository.")
-    message = message_of(
-        str(run.settings["session.commit_message"]), known_progress(run), position_in_loop(run)
-    )
-    step, warnings = _commit(
-        run.workspace, files_in_scope(run), message, run.id, control_files(run)
-    )
-    run.warnings += warnings
-    return step
-
-
-def keep_snapshot(run: CheckpointRun) -> None:
-    if not run.workspace.git_dir:
-        return
-    largest = int(run.settings["snapshot.largest_mb"])
-    run.snapshot, warnings = _keep_work_tree(
-        run.workspace, run.session, largest_mb=largest, now=run.now
-    )
-    run.warnings += warnings
-    step = run.steps[-1]
-    is_left_out = step["status"] == "skipped" and step["message"] != CLEAN
-    if run.snapshot and is_left_out and not run.request.get("skip_git"):
-        run.lines.append(f"The work tree is kept: holdfast snapshot show {quote(run.snapshot)}")
-
-
-def survey(run: CheckpointRun) -> None:
-    """Step 2 moved HEAD: the world as it is left is the one to compare with at resume."""
-    before = run.head
-    run.head = head_now(run.workspace)
-    if run.head == before:
-        return
-    try:
-        run.writer.execute(
-            rules.stream_of(run.session),
-            {"do": "survey", "world": look_at_world(run)},
-            actor=run.actor,
-            now=run.now,
-        )
-    except HoldfastError as error:
-        run.warnings.append(f"The commit was not noted: {error.message}")
-
-
-def _commit(
+def commit_files_in_scope(
     workspace: Workspace, files: list[str], message: str, checkpoint: str, exclude: list[str]
 ) -> tuple[Step, list[str]]:
-    """Commit the tracked files in scope; the step, and what a person should know."""
+    """Commit the tracked files in scope. Return the step, and what a person should know."""
     done = commit_files(workspace.root, files, message, checkpoint, exclude=exclude)
     warnings = [
         f"{name} is in scope but not tracked, so it was not committed."
@@ -151,10 +93,10 @@ def _is_dirty(workspace: Workspace, exclude: list[str]) -> bool:
         return False
 
 
-def _keep_work_tree(
+def keep_work_tree(
     workspace: Workspace, session: str, *, largest_mb: int, now: int
 ) -> tuple[str, list[str]]:
-    """The whole work tree under a private ref. No step of the protocol: a failure is a warning."""
+    """Keep the whole work tree under a private ref. Return the snapshot's id, and what is to be said."""
     try:
         kept = create(workspace.root, session=session, limit=largest_mb * 1_000_000, now=now)
         reached("after snapshot")

@@ -17,10 +17,11 @@ from holdfast.clients.usage.reader import forget_observation, key_of, refresh
 from holdfast.clients.usage.tally import in_memory, open_tally
 from holdfast.kernel.errors import StoreAway
 from holdfast.kernel.workspace import worktrees
-from holdfast.session import session_files, sessions, spending
-from holdfast.session.observed_state import is_empty
+from holdfast.observe.model import is_empty
+from holdfast.session import session_files, sessions
 from holdfast.session.rules.session import stream_of
-from holdfast.session.spending import fold_events
+from holdfast.usage import spending
+from holdfast.usage.spending import fold_events
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from holdfast.clients.usage.model import Source
     from holdfast.clients.usage.tally import Tally
     from holdfast.kernel.workspace import Workspace
-    from holdfast.session.observed_state import Observation
+    from holdfast.observe.model import Observation
     from holdfast.session.rules.model import SessionState
 
     class Look(TypedDict):
@@ -46,7 +47,9 @@ if TYPE_CHECKING:
 
 
 # Parts of an observation whose keys are texts of the session, not names of fields.
-TABLES = frozenset(("files", "glimpsed", "names", "commands", "habits", "agents", "pending"))
+TABLES = frozenset(
+    ("files", "glimpsed", "names", "commands", "habits", "agents", "pending", "open")
+)
 
 
 def look(
@@ -133,7 +136,7 @@ def record(
 ) -> None:
     """Make a record of what was observed, and of the work tree if `world` holds a look at it. `of` is the
     client's session, where it is not the one that is recorded."""
-    from holdfast.streams import open_writer
+    from holdfast.kernel.streams import open_writer
 
     command = {
         "do": "observe",
@@ -161,17 +164,19 @@ def scrub(workspace: Workspace, texts: Sequence[str], mark: str) -> int:
     def without(seen: Any) -> Any:
         seen = _scrub_value(seen, texts, mark)
         for text in texts:
-            drop_names(seen, text)
+            drop_parts(seen, text)
         return seen
 
     return _erase(workspace, change)
 
 
-def drop_names(seen: Any, text: str) -> None:
-    """Take the names that a text consists of out of an observation."""
+def drop_parts(seen: Any, text: str) -> None:
+    """Take the names and the sentences that a text consists of out of an observation."""
     if seen is not None:
-        from holdfast.session.mentions import names_in
+        from holdfast.observe import story
+        from holdfast.observe.mentions import names_in
 
+        story.drop(seen, text)
         for name in names_in(text):
             seen["names"].pop(name, None)
 

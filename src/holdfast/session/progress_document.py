@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
+from typing import Any
 
 from holdfast.kernel.errors import Usage
+from holdfast.session.rules.fields import GIVEN, PAIRS, Field
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-FIELDS = (
-    *("issue", "title", "mode", "completed", "done", "current", "status", "remaining"),
-    *("decisions", "blockers", "next"),
-)
-LISTS = ("completed", "done", "remaining", "decisions", "blockers")
-TEXTS = ("issue", "title", "mode", "current", "status", "next")
+NAMES = [field.name for field in GIVEN]
 
 
 def read(document: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -25,18 +19,18 @@ def read(document: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     given = {name: value for name, value in document.items() if name != "claims"}
     claims = document.get("claims", [])
     for name in given:
-        if name not in FIELDS:
+        if name not in NAMES:
             raise _unknown(name)
-    for name in LISTS:
-        if not isinstance(given.get(name, []), list):
-            raise Usage(f"The document's {name} must be a list.")
-        for item in given.get(name, []):
-            _check_item(name, item)
+    for field in GIVEN:
+        value = given.get(field.name, field.begin())
+        if field.is_list and not isinstance(value, list):
+            raise Usage(f"The document's {field.name} must be a list.")
+        if not field.is_list and not isinstance(value, str | None):
+            raise Usage(f"The document's {field.name} must be text.")
+        for item in value if field.is_list else ():
+            _check_item(field, item)
     if "decisions" in given:
         given["decisions"] = [_as_text(made) for made in given["decisions"]]
-    for name in TEXTS:
-        if not isinstance(given.get(name, ""), str | None):
-            raise Usage(f"The document's {name} must be text.")
     if given.get("mode") is not None:
         # The file says `exec:tdd`, and many callers do.
         given["mode"] = given["mode"].removeprefix("exec:")
@@ -47,28 +41,51 @@ def read(document: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     return given, list(claims)
 
 
+def read_arguments(arguments: Mapping[str, Any], called: str) -> dict[str, Any]:
+    """Return the fields that a program gives as arguments of `called`. None is the same as no argument."""
+    known = {field.keyword: field for field in GIVEN if field.option}
+    document = {}
+    for keyword, value in arguments.items():
+        field = known.get(keyword)
+        if field is None:
+            close = difflib.get_close_matches(keyword, known, n=1)
+            hint = f"Did you mean {close[0]}?" if close else f"It has: {', '.join(known)}."
+            raise Usage(f"{called} has no argument {keyword}.", hint=hint)
+        is_text = isinstance(value, str)
+        is_iterable = hasattr(value, "__iter__") and not is_text
+        if value is not None and not (is_iterable if field.is_list else is_text):
+            what = "a list of texts" if field.is_list else "a text"
+            raise Usage(f"{keyword} must be {what}, not {value!r:.40}.")
+        if value is not None:
+            document[field.name] = list(value) if field.is_list else value
+    return read(document)[0]
+
+
 def _unknown(name: str) -> Usage:
-    close = difflib.get_close_matches(name, FIELDS, n=1)
-    known = f"Known are: {', '.join((*FIELDS, 'claims'))}."
+    close = difflib.get_close_matches(name, NAMES, n=1)
+    known = f"Known are: {', '.join((*NAMES, 'claims'))}."
     hint = f"Did you mean {close[0]}?" if close else known
     return Usage(f"The document has an unknown field {name!r}.", hint=hint)
 
 
-def _check_item(name: str, item: object) -> None:
-    """A line of text; a decision and a blocker may also be an object with their two parts."""
-    parts = {"decisions": ("decision", "rationale"), "blockers": ("blocker", "until")}.get(name)
+def _check_item(field: Field, item: object) -> None:
+    """Require a line of text; a pair may also be an object with its two parts."""
     if isinstance(item, str) and item.strip():
         return
-    if parts is None or not isinstance(item, dict):
+    if field.kind != PAIRS or not isinstance(item, dict):
         raise Usage(
-            f"Each of the document's {name} must be text, not {item!r:.80}.",
+            f"Each of the document's {field.name} must be text, not {item!r:.80}.",
             hint="One line each; leave it out when there is nothing to say.",
         )
-    first, second = parts
+    first, second = field.parts
     wanted = isinstance(item.get(first), str) and item[first].strip()
-    if not wanted or not isinstance(item.get(second, ""), str) or not {*parts}.issuperset(item):
+    if (
+        not wanted
+        or not isinstance(item.get(second, ""), str)
+        or not {*field.parts}.issuperset(item)
+    ):
         raise Usage(
-            f"Each of the document's {name} must hold {first} and {second}, not {item!r:.80}."
+            f"Each of the document's {field.name} must hold {first} and {second}, not {item!r:.80}."
         )
 
 

@@ -12,20 +12,23 @@ from holdfast.clients.table import clients_at_home, own_id
 from holdfast.kernel import clock, config
 from holdfast.kernel.door import Door
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.streams import reads_offline
 from holdfast.kernel.tree_file import TreeFile
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
-from holdfast.remote.offline import reads_offline
-from holdfast.session import client_process, handover_text, pack, session_files, sessions
-from holdfast.session.ccc_files import broken_progress, folder_of
-from holdfast.session.resume_context import (
+from holdfast.pack import handover_text, pack
+from holdfast.pack.around import (
     issue_at_work,
     latest_notes,
     look_around,
     with_interrupted,
 )
+from holdfast.session import client_process, session_files, sessions
+from holdfast.session.ccc_files import broken_progress, folder_of
 from holdfast.session.rules import progress
 from holdfast.session.rules import session as rules
 from holdfast.session.rules.handover import as_stated, progress_of
+from holdfast.session.rules.model import empty_progress
+from holdfast.session.rules.prompt import generic
 from holdfast.session.rules.verdict import (
     GRAVITY,
     HAS_ALL_EDITS,
@@ -36,11 +39,13 @@ from holdfast.session.rules.verdict import (
     lacking,
 )
 from holdfast.session.session_choice import (
+    beside_trivial,
     choose,
     found_at,
     is_running,
     known_session,
     session_of_file,
+    worked_before,
 )
 from holdfast.session.world import (
     CONTROL_FILES,
@@ -63,11 +68,11 @@ if TYPE_CHECKING:
     from holdfast.git.run import Running
     from holdfast.git.status import StatusChange
     from holdfast.kernel.workspace import Workspace
+    from holdfast.observe.model import Observation
+    from holdfast.pack.around import ResumeContext
     from holdfast.session.claims import CheckedClaim
     from holdfast.session.edits import ComparedEdits
-    from holdfast.session.observed_state import Observation
-    from holdfast.session.resume_context import ResumeContext
-    from holdfast.session.rules.model import Claim, Observed, SessionState, World
+    from holdfast.session.rules.model import Claim, Observed, Progress, SessionState, World
     from holdfast.session.rules.verdict import Reason, Word
     from holdfast.session.world import WorkTree
 
@@ -93,12 +98,13 @@ if TYPE_CHECKING:
         accept_foreign: bool
 
     class Resumption(TypedDict):
-        """What a new session is told. `client` and `transcript` are empty where none was read,
-        `work_tree` is None without git and for a transcript that no record knows. `at_work`: the
+        """What a new session is told. `request` is the one under way, in one line; `client` and `transcript` are
+        empty where none was read, `work_tree` is None without git and for a transcript that no record knows. `at_work`: the
         session runs at this moment."""
 
         verdict: Word
         reasons: list[Reason]
+        request: str
         pack: str
         prompt: str
         claims: list[CheckedClaim]
@@ -127,15 +133,23 @@ def resume(
         return _from_transcript(workspace, request, now)
     chosen = choose(workspace, request, now)
     state, found = chosen["state"], chosen["found"]
+    trivial = chosen.get("trivial", [])
     around = look_around(workspace, state["last"]["at"] if state and state["last"] else "")
     if state is None and found is None:
         around = with_interrupted(workspace, around, now)
         state = session_of_file(workspace, around)
     if state is None:
         assert found is not None
-        state = rules.initial(rules.stream_of(found["session"]))
+        state = sessions.read_or_new(workspace, found["session"])
+    if not state.get("stated") and (request.get("quick") or not request.get("session")):
+        state, found, passed = worked_before(workspace, state, found)
+        trivial = [*trivial, *passed]
     state = _absorb_file(workspace, state, now)
     resumed = _observe(workspace, state, found, now)
+    _inherit(workspace, resumed, found)
+    if trivial:
+        known = around or {"first": [], "sections": []}
+        around = {**known, "sections": [*known["sections"], *beside_trivial(trivial)]}
     return _judge_and_tell(workspace, request, resumed, around, now, status)
 
 
@@ -153,9 +167,14 @@ def refuse_foreign(found: Resumption) -> None:
 def verdict_above(found: Resumption) -> list[str]:
     """The verdict and its reasons, to be shown above a pack that does not begin with them; otherwise
     nothing: one verdict is enough."""
+    whats = [reason["what"] for reason in found["reasons"]]
+    if found["verdict"] == "UNKNOWN":
+        # Only a pack of a bare transcript does not say it.
+        is_said = not found["pack"].startswith("Holdfast: session ")
+        return [] if is_said else [*(f"{what[0].upper()}{what[1:]}." for what in whats), ""]
     if found["pack"].startswith(f"Holdfast: {found['verdict']}"):
         return []
-    return [found["verdict"], *(f"  {reason['what']}" for reason in found["reasons"]), ""]
+    return [found["verdict"], *(f"  {what}" for what in whats), ""]
 
 
 class ResumedSession:
@@ -217,20 +236,48 @@ def _observe(
     return ResumedSession(state, None)
 
 
+def _inherit(workspace: Workspace, resumed: ResumedSession, found: FoundSession | None) -> None:
+    """Complete what was seen of a session that only went on with the work of one before."""
+    observed = resumed.state.get("observed")
+    if resumed.seen is None or observed is None:
+        return
+    from holdfast.observe.lineage import goes_on
+
+    if not goes_on(resumed.seen):
+        return
+    from holdfast.session.lineage import seen_before, with_lineage
+
+    resumed.seen = with_lineage(resumed.seen, seen_before(workspace, resumed.state, found))
+    shown: dict[str, Any] = {**resumed.seen}
+    resumed.state = {**resumed.state, "observed": {**observed, "seen": shown}}
+
+
 def _look(workspace: Workspace, state: SessionState, found: FoundSession | None, now: int) -> Any:
     if not state["session"] or (found is None and not _may_be_observed(workspace, state)):
         return None
-    from holdfast.session import observation, spending
+    from holdfast.session import observation
+    from holdfast.usage import spending
 
     if not workspace.exists():
-        own_rules = config.load(workspace, None)["redact.rules"]
-        seen = observation.read_once(found, own_rules) if found else None
-        if found is None or seen is None:
-            return None
-        return {"client": found["client"], "path": found["path"], "seen": seen}
+        return _look_at_kept(workspace, found) if found else None
+    if found is not None and not os.path.exists(found["path"]):
+        return _look_at_kept(workspace, found)
     if found is not None and found["client"] != "opencode":
         return observation.look_at(workspace, spending.sources_at(found["path"]), now=now)
     return observation.look(workspace, state["session"], state=state, now=now)
+
+
+def _template(told: Progress) -> str:
+    """Return the protocol's template for a session, or its file, that has no continuation prompt."""
+    return "" if told == empty_progress() else generic(told["issue"])
+
+
+def _look_at_kept(workspace: Workspace, found: FoundSession) -> Any:
+    """What was kept of a session says, or nothing."""
+    from holdfast.session import observation
+
+    seen = observation.read_once(found, config.load(workspace)["redact.rules"])
+    return seen and {"client": found["client"], "path": found["path"], "seen": seen}
 
 
 def _may_be_observed(workspace: Workspace, state: SessionState) -> bool:
@@ -302,13 +349,21 @@ def _judge_and_tell(
     ]
     if tree is not None:
         parts["tree"] = tree
+    if at_work:
+        parts["at_work"] = True
+    asked = ""
+    if seen is not None:
+        from holdfast.session.lineage import request_line
+
+        asked = request_line(seen)
     budget = request.get("budget") or int(settings["session.pack_characters"])
-    door = Door(workspace, opens=True)
+    door, told = Door(workspace, opens=True), progress_of(state)
     return {
         "verdict": verdict,
         "reasons": reasons,
+        "request": door.text(asked),
         "pack": door.text(pack.render(parts, budget)),
-        "prompt": door.text(progress_of(state)["prompt"]),
+        "prompt": door.text(told["prompt"] if told["prompt"].strip() else _template(told)),
         "claims": _list_claims(state, not_run, recheck=request.get("recheck", False)),
         "checkpoint": last["id"] if last else "",
         "session": state["session"],
@@ -332,6 +387,11 @@ def _recorded_parts(
     stated = handover_text.stated_part(state, seen, workspace.root, now=now)
     if stated is not None:
         parts["stated"] = stated
+    if state.get("handover"):
+        from holdfast.pack.said_of_itself import handover_section
+
+        said = handover_section(state, parts.get("seen"), now=now)
+        parts["handover"] = said or ("", [])
     if around is not None:
         parts["beside"], parts["first"] = around["sections"], around["first"]
     return parts

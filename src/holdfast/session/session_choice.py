@@ -17,18 +17,24 @@ from holdfast.session.rules.model import PROGRESS_FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container
-    from typing import TypedDict
+    from collections.abc import Container, Sequence
+    from typing import Any, NotRequired, TypedDict
 
     from holdfast.clients.discovery import FoundSession
     from holdfast.kernel.workspace import Workspace
+    from holdfast.pack.around import ResumeContext
     from holdfast.session.resume import ResumeRequest
-    from holdfast.session.resume_context import ResumeContext
     from holdfast.session.rules.model import SessionState
 
     class ChosenSession(TypedDict):
         state: SessionState | None
         found: FoundSession | None
+        # What later sessions asked for in which nothing was done.
+        trivial: NotRequired[list[str]]
+
+
+# A session of no tool call is small; a larger transcript is not read to find out.
+LARGEST_TRIVIAL, MOST_TRIVIAL, LONGEST_TRIVIAL = 128 * 1024, 4, 160
 
 
 def choose(workspace: Workspace, request: ResumeRequest, now: int) -> ChosenSession:
@@ -39,6 +45,7 @@ def choose(workspace: Workspace, request: ResumeRequest, now: int) -> ChosenSess
         return _choose_named(workspace, wanted, discovered)
     busy = _list_busy(workspace, discovered, now)
     discovered = [one for one in discovered if one["session"] not in busy]
+    discovered, trivial = pass_trivial(discovered)
     try:
         state = _choose_known(workspace, busy)
     except NotFound:
@@ -49,14 +56,14 @@ def choose(workspace: Workspace, request: ResumeRequest, now: int) -> ChosenSess
         shown = ", ".join(f"{title_of(client)} {id[:8]}".strip() for id, client in busy.items())
         raise NotFound(
             f"Every session here is at work: {shown}.",
-            hint=f"`holdfast resume --session {quote(next(iter(busy))[:8])}` prints what it does all the same.",
+            hint=f"`holdfast resume --session {quote(next(iter(busy))[:8])}` prints what it does anyway.",
         )
     newest = discovered[0] if discovered else None
     if newest is not None and (state is None or newest["modified"] > _last_seen(state)):
         known = known_session(workspace, newest["session"])
         # A statement that no client's session made, such as a person's, is no older news than it.
         if known is not None or state is None or not is_bare(state):
-            return {"state": known, "found": newest}
+            return {"state": known, "found": newest, "trivial": trivial}
     found = next((one for one in discovered if state and one["session"] == state["session"]), None)
     is_beside = found is None and state is not None and is_bare(state)
     return {"state": state, "found": newest if is_beside else found}
@@ -70,6 +77,74 @@ def sessions_of_clients(workspace: Workspace) -> list[FoundSession]:
 
     own = own_id()
     return [one for one in sessions_in(workspace.root) if one["session"] != own]
+
+
+def pass_trivial(discovered: list[FoundSession]) -> tuple[list[FoundSession], list[str]]:
+    """The sessions from the newest on in which something was done, and what the later ones asked for; all of them
+    where nothing was done in any."""
+    passed: list[str] = []
+    for place, one in enumerate(discovered[: MOST_TRIVIAL + 1]):
+        if not _is_small(one["path"]):
+            return discovered[place:], passed
+        from holdfast.observe.lineage import is_trivial
+        from holdfast.session.observation import read_once
+
+        seen = read_once(one)
+        if seen is not None and not is_trivial(seen):
+            return discovered[place:], passed
+        request = seen["request"] if seen else None
+        passed += [request["text"]] if request else []
+    return discovered, []
+
+
+def worked_before(
+    workspace: Workspace, state: SessionState, found: FoundSession | None
+) -> tuple[SessionState, FoundSession | None, list[str]]:
+    """The session whose work was taken over by one in which nothing was done, and what such sessions asked for; the
+    session itself where something was done or stated."""
+    passed: list[str] = []
+    for _ in range(MOST_TRIVIAL):
+        seen = _seen_in_few_words(state, found)
+        if seen is None or seen["calls"] or seen["edits"] or state.get("stated"):
+            break
+        from holdfast.clients.conversation import lets_go_on
+
+        others = {one["session"]: one for one in sessions_of_clients(workspace)}
+        taken = sessions.taken_over_by(workspace, state)
+        before = known_session(workspace, taken) if taken else None
+        if before is None and taken not in others:
+            break
+        if seen["request"] is not None and not lets_go_on(seen["request"]["text"]):
+            passed.append(seen["request"]["text"])
+        state = before or sessions.read_or_new(workspace, taken)
+        found = others.get(taken)
+    return state, found, passed
+
+
+def _seen_in_few_words(state: SessionState, found: FoundSession | None) -> Any:
+    """What was seen of a session, as far as it takes no time to say: recorded, or in a small transcript."""
+    observed = state.get("observed")
+    if observed is not None:
+        return observed["seen"]
+    if found is None or not _is_small(found["path"]):
+        return None
+    from holdfast.session.observation import read_once
+
+    return read_once(found)
+
+
+def _is_small(path: str) -> bool:
+    """Whether a transcript is so small that nothing may have been done in it."""
+    try:
+        return not path.endswith(".db") and os.path.getsize(path) <= LARGEST_TRIVIAL
+    except OSError:
+        return False
+
+
+def beside_trivial(requests: Sequence[str]) -> list[tuple[str, list[str]]]:
+    """The section of a pack that names later sessions in which nothing was done."""
+    lines = [f"- {' '.join(text.split())[:LONGEST_TRIVIAL]}" for text in requests]
+    return [("Asked since, in sessions without a tool call", lines)] if lines else []
 
 
 def _list_busy(workspace: Workspace, discovered: list[FoundSession], now: int) -> dict[str, str]:
@@ -144,7 +219,9 @@ def found_at(path: str) -> FoundSession:
 
 def known_session(workspace: Workspace, session: str) -> SessionState | None:
     state = sessions.read_or_new(workspace, session) if workspace.exists() else None
-    return state if state and (state["captures"] or state.get("observed")) else None
+    if state and (state["captures"] or state.get("observed") or state.get("handover")):
+        return state
+    return None
 
 
 def _last_seen(state: SessionState) -> int:

@@ -31,6 +31,12 @@ STARTED = "start-"
 UNNOTICED = f"{STARTED}unnoticed"
 # The reset of the usage limit that the session was last seen to have used up.
 FULL = "full"
+# The session that a person handed over to the client with its first prompt.
+HANDED_OVER_VARIABLE = "_HOLDFAST_HANDED_OVER"
+# What a person asked the session for last, until a process that no client waits for has read it.
+ASKED = "asked"
+# Of the processes of a copy of a session that is asked one question: no work.
+COPY_VARIABLE = "_HOLDFAST_COPY"
 # Beside the slots; its time is that of the last sweep.
 SWEPT = ".swept"
 # A slot that was not touched for so long belongs to a session that was killed.

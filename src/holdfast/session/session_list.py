@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, TypedDict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.clients.discovery import session_at, sessions_in
-from holdfast.clients.liveness import running_clients
+from holdfast.clients.liveness import ClientProcess, running_clients
 from holdfast.clients.transcripts import describe
 from holdfast.kernel import clock
 from holdfast.kernel.door import Door
+from holdfast.kernel.streams import reads_offline
 from holdfast.kernel.text import quote
-from holdfast.kernel.workspace import discover, worktrees
-from holdfast.remote.offline import reads_offline
+from holdfast.kernel.workspace import Workspace, discover, worktrees
 from holdfast.session import client_process, session_files, sessions
 from holdfast.session.client_process import AT_WORK, standing
-from holdfast.session.rules.handover import progress_of
+from holdfast.session.rules.handover import progress_of, title_of
 from holdfast.session.session_choice import is_bare
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
     from holdfast.clients.discovery import FoundSession
-    from holdfast.clients.liveness import ClientProcess
-    from holdfast.kernel.workspace import Workspace
     from holdfast.session.rules.model import SessionState
 
 MOST = 20
@@ -146,7 +142,7 @@ def _of_transcript(
         "at_work": told is not None or alive == "alive" or stands == AT_WORK,
         "since": client_process.began_at(workspace, found["session"]) if workspace else "",
         "alive": alive,
-        "request": about["request"],
+        "request": (title_of(state) if state else "") or about["request"],
         "edits": about["edits"],
         "open_tasks": about["open_tasks"],
         "checkpoint": stands,
@@ -204,7 +200,7 @@ def _of_journal(workspace: Workspace, state: SessionState, now: int) -> ListedSe
         "at_work": stands == AT_WORK,
         "since": client_process.began_at(workspace, state["session"]),
         "alive": _alive(workspace, state["session"], now) if stands == AT_WORK else "ended",
-        "request": progress["current"] or progress["title"],
+        "request": title_of(state),
         "edits": int(observed["seen"]["edits"]) if observed else 0,
         "open_tasks": progress["remaining"],
         "checkpoint": stands,
@@ -219,3 +215,12 @@ def _alive(workspace: Workspace, session: str, now: int) -> str:
     """A session that the journal calls at work may be ours, or another machine's."""
     told = client_process.liveness_of(workspace, session, now)
     return "unknown" if told == "ended" else told
+
+
+def describe_last_activity(one: ListedSession) -> str:
+    """Return when a session was last active, for a person."""
+    from holdfast.pack.handover_text import how_long
+
+    if one["ahead"]:
+        return f"its clock is {how_long(one['ahead'])} ahead"
+    return f"{how_long(one['age'])} ago"

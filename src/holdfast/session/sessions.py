@@ -12,7 +12,6 @@ from holdfast.session.rules.model import same_machine
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container
-    from typing import Any
 
     from holdfast.kernel.workspace import Workspace
     from holdfast.session.rules.model import SessionState
@@ -108,31 +107,55 @@ def unended(workspace: Workspace, but: Container[str] = ()) -> SessionState | No
     return None
 
 
-def predecessor(known: list[SessionState], session: str) -> SessionState | None:
-    """The session that a new one took over at its start, or that it can take over now: the newest that
-    ended and was not taken over. `known` are the sessions of the worktree, newest first."""
+def predecessor(known: list[SessionState], session: str, began: str = "") -> SessionState | None:
+    """Return the session that a new one took over at its start, or that it can take over now: the newest that
+    ended and was not taken over. `known` are the sessions of the worktree, newest first. One that ended after
+    this one `began` was at work beside it, and is not taken over."""
     taken = (state for state in known if session and state["adopted_by"] == session)
-    ended = (state for state in known if state["ended_at"] and not state["adopted_by"])
+    ended = (
+        state
+        for state in _worked_first(known)
+        if state["ended_at"]
+        and not state["adopted_by"]
+        and (not began or state["ended_at"] <= began)
+    )
     return next(taken, None) or next(ended, None)
 
 
-def adopt(workspace: Workspace, old: str, new: str, *, actor: str, now: int) -> bool:
-    """Take an ended session over: one record, one winner. False when another session was faster."""
-    if read(workspace, old)["adopted_by"] == new:
-        return True
-    from holdfast.streams import open_writer
+def _worked_first(known: list[SessionState]) -> list[SessionState]:
+    """Sessions in which something was done or stated before those in which nothing was, else as they came."""
+    from holdfast.observe.lineage import is_trivial
 
+    def did_nothing(state: SessionState) -> bool:
+        observed = state.get("observed")
+        return observed is not None and not state.get("stated") and is_trivial(observed["seen"])
+
+    return sorted(known, key=did_nothing)
+
+
+def taken_over_by(workspace: Workspace, state: SessionState) -> str:
+    """The session whose work a session took over; one without a checkpoint has no word of it in its own records."""
+    if state["adopts"] or not state["session"] or not workspace.exists():
+        return state["adopts"]
+    for stream in workspace.journal.newest(rules.stream_of(""), limit=LOOK_BACK):
+        other = read(workspace, stream.partition(":")[2])
+        if other["adopted_by"] == state["session"]:
+            return other["session"]
+    return ""
+
+
+def adopt(workspace: Workspace, old: str, new: str, *, actor: str, now: int) -> SessionState | None:
+    """Take an ended session over: one record, one winner. Return it, with what a person wrote into its file since;
+    None when another session was faster."""
+    from holdfast.kernel.streams import open_writer
+
+    state = read(workspace, old)
+    if state["adopted_by"] == new:
+        return state
+    writer, stream = open_writer(workspace), rules.stream_of(old)
     try:
-        open_writer(workspace).execute(
-            rules.stream_of(old), {"do": "adopted", "by": new}, actor=actor, now=now
-        )
+        writer.execute(stream, {"do": "adopted", "by": new}, actor=actor, now=now)
     except Conflict:
-        return False
-    return True
-
-
-def carried_over(state: SessionState) -> dict[str, Any]:
-    """What a new session takes over from the one before it, as the input of its first capture."""
-    progress: Any = state["progress"]
-    names = ("issue", "title", "mode", "completed", "current", "status", "remaining", "extra")
-    return {name: progress[name] for name in (*names, "decisions", "blockers", "prompt")}
+        return None
+    taken: SessionState = writer.load(stream)
+    return taken

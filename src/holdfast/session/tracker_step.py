@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from holdfast.kernel import clock, outbox
 from holdfast.kernel.crash import reached
 from holdfast.kernel.errors import HoldfastError, NotAllowed
 from holdfast.kernel.text import quote
 from holdfast.kernel.trust import ISSUE, is_known_here, remember_here
+from holdfast.kernel.workspace import Workspace
+from holdfast.kernel.writer import Writer
 from holdfast.session.ccc_files import COMMENT, COMMENT_ISSUE, read_state, store_comment
 from holdfast.session.rules import report
 from holdfast.session.rules import session as rules
+from holdfast.trackers.port import CommentReceipt
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
     from holdfast.journal.interface import Effect
     from holdfast.kernel.outbox import Delivery
-    from holdfast.kernel.workspace import Workspace
-    from holdfast.kernel.writer import Writer
     from holdfast.session.rules.report import Step
-    from holdfast.trackers.port import CommentReceipt
 
 # A checkpoint waits at most this long for the tracker.
 PATIENCE_SECONDS = 5.0

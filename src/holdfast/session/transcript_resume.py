@@ -9,16 +9,23 @@ from holdfast.clients.table import own_id, titles
 from holdfast.kernel import config
 from holdfast.kernel.door import Door
 from holdfast.kernel.errors import NotFound
-from holdfast.session import handover_text, pack
+from holdfast.pack import handover_text, pack
 from holdfast.session.edits import compare_edits
+from holdfast.session.lineage import request_line, transcripts_before, with_lineage
 from holdfast.session.observation import read_once
 from holdfast.session.rules.handover import progress_of
 from holdfast.session.rules.session import initial, stream_of
 from holdfast.session.rules.verdict import HAS_ALL_EDITS, NOTHING_TO_COMPARE, lacking
-from holdfast.session.session_choice import found_at, is_running
+from holdfast.session.session_choice import (
+    beside_trivial,
+    found_at,
+    is_running,
+    pass_trivial,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from holdfast.clients.discovery import FoundSession
@@ -48,20 +55,31 @@ def resume_without_workspace(folder: str, request: ResumeRequest, *, now: int) -
             f"There is nothing to resume here{f': no session {wanted}' if wanted else ''}.",
             hint=hint,
         )
-    return resume_transcript(matching[0], request, now)
+    if wanted:
+        return resume_transcript(matching[0], request, now)
+    worked, trivial = pass_trivial(matching)
+    return resume_transcript(worked[0], request, now, before=worked[1:], trivial=trivial)
 
 
 def resume_transcript(
-    found: FoundSession, request: ResumeRequest, now: int, workspace: Workspace | None = None
+    found: FoundSession,
+    request: ResumeRequest,
+    now: int,
+    workspace: Workspace | None = None,
+    *,
+    before: Sequence[FoundSession] = (),
+    trivial: Sequence[str] = (),
 ) -> Resumption:
     """A pack from a transcript that no journal knows. In a workspace its edits are compared with the
-    work tree, also if the session worked in another clone of it."""
+    work tree, also if the session worked in another clone of it. `before` are earlier sessions of the same folder,
+    `trivial` the requests of later ones that did nothing."""
     seen = read_once(found, config.settings_of(workspace)["redact.rules"] if workspace else {})
     if seen is None:
         raise NotFound(
             f"{found['path']} holds no request and no work yet.",
             hint="`holdfast resume --list` shows other sessions.",
         )
+    seen = with_lineage(seen, transcripts_before(found, before))
     at_work = found["session"] != own_id() and is_running(None, found, now)
     reasons: list[Reason] = [{"verdict": "UNKNOWN", "what": NOTHING_TO_COMPARE}]
     compared: ComparedEdits | None = None
@@ -80,6 +98,8 @@ def resume_transcript(
         "changes": [one["what"] for one in reasons] if lost else [],
         "seen": handover_text.mark_missing_files(seen, seen["cwd"] or found["cwd"]),
         "transcript": found["path"],
+        "at_work": at_work,
+        "beside": beside_trivial(trivial),
     }
     door = Door(workspace)
     text = pack.render(parts, request.get("budget") or DEFAULT_BUDGET)
@@ -90,6 +110,7 @@ def resume_transcript(
     return {
         "verdict": reasons[0]["verdict"],
         "reasons": reasons,
+        "request": door.text(request_line(seen)),
         "pack": door.text(text),
         "prompt": door.text(progress_of(state)["prompt"]),
         "claims": [],

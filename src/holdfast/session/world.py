@@ -8,6 +8,7 @@ from holdfast.clients.table import CLIENTS
 from holdfast.git.repository import GitError, read_head
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.text import split_words
 from holdfast.kernel.tree_file import UNFINISHED
 from holdfast.kernel.views.asides import MARK
 from holdfast.kernel.views.files import Unreadable, content_digest, read_file
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from holdfast.git.run import Running
     from holdfast.git.status import StatusChange
     from holdfast.kernel.workspace import Workspace
-    from holdfast.session.observed_state import Observation
+    from holdfast.observe.model import Observation
     from holdfast.session.rules.model import World
 
     class WorkTree(TypedDict):
@@ -45,12 +46,13 @@ if TYPE_CHECKING:
 MOST_FILES = 200
 CONTROL_FILES = (PROGRESS_FILE, STATE_FILE, ".holdfast")
 # What Holdfast itself writes into a work tree: a change there is no change of the work. The journal has it.
-OWN_FILES = (
-    *(".ccc-preferences.yaml", ".notes", "holdfast.toml"),
-    *(".autopilot/state", ".autopilot/waypoints"),
-    *(".autopilot/TRANSPONDER.md", ".autopilot/holding-pattern.md"),
-    *(file for facts in CLIENTS.values() for file in facts.files),
-)
+OWN_FILES = [
+    *split_words(
+        ".ccc-preferences.yaml .notes holdfast.toml .autopilot/state .autopilot/waypoints "
+        ".autopilot/TRANSPONDER.md .autopilot/holding-pattern.md"
+    ),
+    *[file for facts in CLIENTS.values() for file in facts.files],
+]
 # What git's two letters say of a file.
 UNTRACKED, UNCHANGED = "?", " "
 UNMERGED = ("DD", "AU", "UD", "UA", "DU", "AA", "UU")
@@ -70,8 +72,9 @@ def head_now(workspace: Workspace) -> Any:
         return {"commit": None, "branch": None, "detached": False, "known": False}
 
 
-def world_now(workspace: Workspace, head: Any) -> World:
-    """What is true around a session, as far as files say; the work tree is not looked at."""
+def world_now(workspace: Workspace, head: Any, state: dict[str, Any] | None = None) -> World:
+    """Return what is true around a session, as far as files say; the work tree is not looked at. `state` is
+    what `.ccc-state.json` says, where the caller has read it."""
     world: World = {
         "worktree": workspace.root,
         "repository": workspace.home,
@@ -79,19 +82,19 @@ def world_now(workspace: Workspace, head: Any) -> World:
         "branch": head["branch"],
         "dirty": None,
         "dirty_files": [],
-        "plan": _plan(workspace),
+        "plan": _plan(workspace, state),
     }
     machine = workspace.machine
     return {**world, "machine": machine} if machine else world
 
 
-def _plan(workspace: Workspace) -> str | None:
+def _plan(workspace: Workspace, state: dict[str, Any] | None) -> str | None:
     """What the engine is to carry out: the number of tasks and the specification it follows.
 
     None where `.ccc-state.json` names no plan, or cannot be read.
     """
     try:
-        state = read_state(workspace)
+        state = read_state(workspace) if state is None else state
     except HoldfastError:
         return None
     named, total = state.get("specPath"), state.get("totalTasks")
@@ -231,7 +234,7 @@ def lost_files(workspace: Workspace, seen: Observation, now: World) -> list[str]
     edited = edited_files(workspace, seen)
     if not edited or now["dirty"] is None or not seen["started_at"]:
         return []
-    from holdfast.git.status import committed_since, tracked
+    from holdfast.git.status import committed_since, list_tracked
 
     dirty = set(now["dirty_files"])
     gone = {name for name in edited if not os.path.lexists(os.path.join(workspace.root, name))}
@@ -239,7 +242,7 @@ def lost_files(workspace: Workspace, seen: Observation, now: World) -> list[str]
     if len(dirty) >= MOST_FILES:
         clean = []  # the list of changed files is cut
     try:
-        as_in_head = tracked(workspace.root, clean) if clean else set()
+        as_in_head = list_tracked(workspace.root, clean) if clean else set()
         lost = [name for name in edited if name in gone or name in as_in_head]
         if lost and now["commit"]:
             since = clock.parse(seen["started_at"])

@@ -8,6 +8,7 @@ of several that were made at once the oldest stays, and the writer of each other
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Any
 
 from holdfast.kernel import clock
@@ -22,10 +23,11 @@ from holdfast.trackers.port import (
     REPOSITORY_SHAPE,
     CommentReceipt,
     TrackerError,
+    is_status,
+    make_key_error,
     rate_limited,
     report_line,
     repository_and_number,
-    unauthenticated,
     web_address,
 )
 
@@ -51,7 +53,7 @@ def failure_of(answer: Answer) -> TrackerError:
         resets = port.list_resets(answer.headers, LIMIT_FAMILIES, milliseconds=1000)
         return rate_limited(port.wait_seconds(answer.headers, resets))
     if status == 401:
-        return unauthenticated("GITHUB_TOKEN")
+        return make_key_error("GITHUB_TOKEN")
     if status >= 500:
         return TrackerError(f"HTTP {status}")
     if status < 300:
@@ -126,13 +128,11 @@ class GitHub:
 
 
 def _is_ours(call: _Call, comment: dict[str, Any], marker: str, asked: Thread) -> bool:
-    """Whether a stored id leads to our comment on this issue, or on its parent.
-
-    The id stands in a file that a clone brings along. Without this look it would overwrite any comment
-    that the user's key may edit.
+    """Return whether a stored id leads to the status comment of this issue, or of its parent: ours, or one
+    that another tool made. Without this look it would overwrite any comment that the user's key may edit.
     """
     place = _thread(comment.get("issue_url"))
-    if place is None or not _has_marker(comment, marker):
+    if place is None or not (_has_marker(comment, marker) or is_status(comment.get("body"))):
         return False
     return _is_same(place, asked) or _is_same(place, call.parent(asked))
 
@@ -217,13 +217,13 @@ def _thread(address: object) -> Thread | None:
     return found["repository"], int(found["number"])
 
 
+@dataclass(frozen=True)
 class _Call:
     """The requests of one upsert, which share their deadline."""
 
-    def __init__(self, key: Key, address: str, deadline: float) -> None:
-        self._key = key
-        self._address = address
-        self._deadline = deadline
+    key: Key
+    address: str
+    deadline: float
 
     def parent(self, thread: Thread) -> Thread | None:
         """The issue that this one is a sub-issue of; servers without sub-issues say 404 too."""
@@ -293,10 +293,10 @@ class _Call:
     def _ask(self, method: str, path: str, document: object = None) -> Answer:
         return request(
             method,
-            self._address + path,
-            key=self._key,
+            self.address + path,
+            key=self.key,
             scheme="Bearer ",
-            deadline=self._deadline,
+            deadline=self.deadline,
             headers={
                 "Accept": "application/vnd.github+json",
                 "X-GitHub-Api-Version": API_VERSION,

@@ -106,8 +106,6 @@ def same_host(url: str, location: str) -> str:
 class Answer:
     """Status, headers by lower-case name, and the JSON value, if it was one."""
 
-    __slots__ = ("document", "headers", "is_json", "status")
-
     def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         self.status = status
         self.headers = headers

@@ -5,8 +5,8 @@ once, or one whose answer was lost, all mean the same comment:
 
     update -> not found -> create -> conflict -> update
 
-A stored id is a cloned file's word: it counts only where it is one of ours for this very issue. Any
-other may be a comment that the user's key could change and that is not ours.
+A stored id counts where it is one of ours for this very issue, or where it leads to a status comment on it,
+which another tool made. Any other may be a comment of the user's about something else.
 
 When update says "not found" and create says "conflict", twice, a person has deleted the comment
 and Linear does not give the id out again; the next generation's id is then tried.
@@ -15,6 +15,7 @@ and Linear does not give the id out again; the next generation's id is then trie
 from __future__ import annotations
 
 import uuid
+from dataclasses import dataclass
 from typing import Any
 
 from holdfast.kernel.digest import digest
@@ -25,9 +26,9 @@ from holdfast.trackers.port import (
     REFUSED,
     CommentReceipt,
     TrackerError,
+    make_key_error,
     rate_limited,
     report_line,
-    unauthenticated,
     web_address,
 )
 
@@ -53,6 +54,9 @@ mutation Create($input: CommentCreateInput!) {
   commentCreate(input: $input) { success comment { id url issue { identifier } } }
 }
 """
+COMMENT = """
+query Comment($id: String!) { comment(id: $id) { id body issue { id } } }
+"""
 UPDATE = """
 mutation Update($id: String!, $input: CommentUpdateInput!) {
   commentUpdate(id: $id, input: $input) { success comment { id url issue { identifier } } }
@@ -71,7 +75,7 @@ def failure_of(answer: Answer) -> TrackerError:
         resets = port.list_resets(answer.headers, LIMIT_FAMILIES, milliseconds=1)
         return rate_limited(port.wait_seconds(answer.headers, resets))
     if answer.status == 401 or any(_is_authentication(error) for error in errors):
-        return unauthenticated("LINEAR_API_KEY")
+        return make_key_error("LINEAR_API_KEY")
     if answer.status >= 500:
         return TrackerError(f"HTTP {answer.status}")
     for error in errors:
@@ -139,7 +143,8 @@ class Linear:
         call = _LinearCall(self._key, self._address, body, deadline)
         target, identifier = call.target(issue)
         generations = _generations(key, target, comment)
-        if comment == comment_id(key, target, generations[0]):
+        is_ours = comment == comment_id(key, target, generations[0])
+        if is_ours or (comment and call.is_status_comment(comment, target)):
             edited = call.update(comment)
             if edited is not None:
                 return _receipt(edited, issue, created=False)
@@ -179,14 +184,14 @@ def _receipt(comment: dict[str, Any], issue: str, *, created: bool) -> CommentRe
     }
 
 
+@dataclass(frozen=True)
 class _LinearCall:
     """The requests of one upsert, which share their body and their deadline."""
 
-    def __init__(self, key: Key, address: str, body: str, deadline: float) -> None:
-        self._key = key
-        self._address = address
-        self._body = body
-        self._deadline = deadline
+    key: Key
+    address: str
+    body: str
+    deadline: float
 
     def target(self, issue: str) -> tuple[str, str]:
         """Id and identifier of the issue that gets the comment: a sub-issue's parent."""
@@ -202,9 +207,22 @@ class _LinearCall:
         except (KeyError, TypeError):
             raise TrackerError("the answer is not what was asked for") from None
 
+    def is_status_comment(self, id: str, issue: str) -> bool:
+        """Return whether a comment that another tool stored is the status comment of this issue. Where Linear
+        does not say, its answer to the update decides."""
+        answer = self._ask(COMMENT, {"id": id})
+        try:
+            found = answer.document["data"]["comment"]
+            return port.is_status(found["body"]) and found["issue"]["id"] == issue
+        except (KeyError, TypeError):
+            failure = failure_of(answer)
+        if failure.retryable and (answer.status >= 300 or _errors(answer)):
+            raise failure
+        return failure.kind != NOT_FOUND
+
     def create(self, id: str, issue: str) -> dict[str, Any] | None:
         """The comment, or nothing when the id is taken."""
-        wanted = {"id": id, "issueId": issue, "body": self._body, "doNotSubscribeToIssue": True}
+        wanted = {"id": id, "issueId": issue, "body": self.body, "doNotSubscribeToIssue": True}
         try:
             return self._change("commentCreate", CREATE, {"input": wanted})
         except Taken:
@@ -213,7 +231,7 @@ class _LinearCall:
     def update(self, id: str) -> dict[str, Any] | None:
         """The comment, or nothing when there is none with this id."""
         try:
-            return self._change("commentUpdate", UPDATE, {"id": id, "input": {"body": self._body}})
+            return self._change("commentUpdate", UPDATE, {"id": id, "input": {"body": self.body}})
         except TrackerError as error:
             if error.kind == NOT_FOUND:
                 return None
@@ -233,12 +251,12 @@ class _LinearCall:
 
     def _ask(self, query: str, variables: dict[str, Any]) -> Answer:
         # A personal key stands alone; with "Bearer" in front Linear refuses it.
-        scheme = "Bearer " if self._key.reveal().startswith(OAUTH_PREFIX) else ""
+        scheme = "Bearer " if self.key.reveal().startswith(OAUTH_PREFIX) else ""
         return request(
             "POST",
-            self._address,
-            key=self._key,
+            self.address,
+            key=self.key,
             scheme=scheme,
-            deadline=self._deadline,
+            deadline=self.deadline,
             document={"query": query, "variables": variables},
         )

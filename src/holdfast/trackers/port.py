@@ -51,6 +51,7 @@ NOT_FOUND = "tracker_not_found"
 REFUSED = "tracker_refused"
 PASSING = frozenset({UNREACHABLE, RATE_LIMITED, FAILED})
 LONGEST_CAUSE = 200
+STATUS_HEADING = "## Checkpoint Status"
 SHORTEST_WAIT = 1.0
 LONGEST_WAIT = 3600.0
 USUAL_WAIT = 60.0  # when nothing is said; what Linear's own importer waits
@@ -87,7 +88,7 @@ def rate_limited(seconds: float) -> TrackerError:
     )
 
 
-def unauthenticated(variable: str) -> TrackerError:
+def make_key_error(variable: str) -> TrackerError:
     """The key was not accepted."""
     return TrackerError(
         "authentication failed", kind=AUTHENTICATION, hint=f"Check the key in {variable}."
@@ -98,6 +99,11 @@ def report_line(text: object) -> str:
     """Words of a stranger made fit for a report: one line, printable, not long."""
     line = one_line(str(text))
     return one_line("".join(sign for sign in line if sign.isprintable()), LONGEST_CAUSE)
+
+
+def is_status(body: object) -> bool:
+    """Return whether a comment is the protocol's, whichever tool wrote it."""
+    return isinstance(body, str) and body.lstrip().startswith(STATUS_HEADING)
 
 
 def web_address(text: object) -> str:

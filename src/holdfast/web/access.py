@@ -34,8 +34,14 @@ LARGEST_FORM, MOST_FIELDS = 65_536, 50
 LAST_SECONDS = 1.0
 POLICY = "; ".join(
     [
-        *("default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'"),
-        *("connect-src 'self'", "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'"),
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self'",
+        "connect-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
     ]
 )
 # `same-origin` and not `no-referrer`: under that a browser hides the origin of a form, which we check.

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib
 import json
 import sys
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from html import unescape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -21,11 +20,10 @@ from starlette.responses import StreamingResponse as Streaming
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from holdfast.gates import lookup, pictures
-from holdfast.gates import person as people
 from holdfast.kernel import clock
 from holdfast.kernel.door import Door
 from holdfast.kernel.errors import Conflict, HoldfastError, NotAllowed, NotFound, StoreAway, Usage
+from holdfast.people import person as people
 from holdfast.web.access import (
     LARGEST_FORM,
     Guard,
@@ -39,12 +37,9 @@ from holdfast.web.background import tell_of_resets
 from holdfast.web.live import Live
 from holdfast.web.page_cache import PageCache, PageRequest
 from holdfast.web.rendering import STATIC, Renderer
-from holdfast.web.table import CHANGES, PAGES, Page, PageChange
+from holdfast.web.table import Page, PageChange, PageFile, changes, files, pages
 from holdfast.web.urls import Address
 from holdfast.web.workspaces import ServedWorkspace, Site, is_away
-
-if TYPE_CHECKING:
-    from holdfast.gates.rules.picture import Picture
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 SCHEMA = 1
@@ -67,7 +62,6 @@ AT_A_PAGE = {"disk_full": {"hint": "Free some space, then go back and send it on
 # Attempts without a sign-in that are recorded in a minute: no program can fill the journal with them.
 MOST_RECORDED = 10
 LONGEST_PURPOSE = 100
-PICTURE = "/w/{workspace}/gates/{id}/pictures/{digest}"
 # Instead of the pages' own policy: whatever a browser takes the bytes for, nothing in them loads or runs.
 INERT = "default-src 'none'; sandbox; frame-ancestors 'none'"
 
@@ -105,9 +99,9 @@ class PageServer:
             Route("/", self._allowed(self._home)),
             Route("/sign-out", self._allowed(self._sign_out), methods=["POST"]),
             Route("/records.events", self._allowed(self._records)),
-            Route(PICTURE, self._allowed(self._picture)),
         ]
-        for page in PAGES:
+        routes += [Route(file.path, self._allowed(_about(self._file, file))) for file in files()]
+        for page in pages():
             for ending, answer in (
                 (".json", self._json),
                 (".events", self._events),
@@ -120,7 +114,7 @@ class PageServer:
                 self._allowed(_about(self._change, change), change.purpose),
                 methods=["POST"],
             )
-            for change in CHANGES
+            for change in changes()
         ]
         return routes
 
@@ -199,27 +193,30 @@ class PageServer:
         last = request.headers.get("last-event-id") or request.query_params.get("seen", "")
         return _streamed(request, self.live.records(last, request.state.person))
 
-    async def _picture(self, request: Request) -> Response:
-        words = request.path_params
-        picture, content = await self.cache.read(find_picture, self.site, words)
-        return Response(content, 200, {"content-security-policy": INERT}, picture["type"])
+    async def _file(self, request: Request, file: PageFile) -> Response:
+        def read() -> tuple[str, bytes]:
+            words = request.path_params
+            return file.read(self.site.place(words["workspace"]).workspace, words)
+
+        type, content = await self.cache.read(read)
+        return Response(content, 200, {"content-security-policy": INERT}, type)
 
     # Changing
 
     async def _change(self, request: Request, change: PageChange) -> Response:
+        if any(page.path == change.path for page in pages()):
+            request.state.back = request.url.path
         fields = await checked_form(request)
         # What was typed is shown again where it could not be sent.
         request.state.note = fields.get("note", "")[:LARGEST_FORM]
         words = {**fields, **request.path_params}
         place = self.site.place(words["workspace"])
         person = people.at_page(request.state.person.terminal, now=clock.now())
-        apply = getattr(importlib.import_module("holdfast.web.changes"), change.name)
 
         def apply_change() -> str:
             workspace = place.open()
             try:
-                to: str = apply(workspace, words, person)
-                return to
+                return change.apply(workspace, words, person)
             finally:
                 workspace.close()
 
@@ -318,13 +315,13 @@ class PageServer:
             body = {"schema": SCHEMA, "ok": False, "error": told}
             return in_json(body, status, headers)
         signed_in = request.state.refused is None and request.state.person is not None
-        is_gates = request.method == "POST" and "/gates/" in request.url.path and status != 404
+        back = getattr(request.state, "back", "") if status != 404 else ""
         html = self.renderer.page(
             "problem.html",
             status=status,
             error={**told, **AT_A_PAGE.get(error.kind, {})},
             home=HOME if signed_in else "",
-            back=request.url.path if signed_in and is_gates else "",
+            back=back if signed_in else "",
             note=getattr(request.state, "note", ""),
         )
         if request.state.person is not None:
@@ -346,7 +343,7 @@ def asked_of(request: Request, page: Page) -> PageRequest:
 
 
 def _about(
-    answer: Callable[[Request, Any], Awaitable[Response]], row: Page | PageChange
+    answer: Callable[[Request, Any], Awaitable[Response]], row: Page | PageChange | PageFile
 ) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         return await answer(request, row)
@@ -362,9 +359,3 @@ def _streamed(request: Request, events: AsyncIterator[str]) -> Response:
 
 def _why(refused: HoldfastError) -> str:
     return {"no_person": "no person signed in to the page"}.get(refused.kind, refused.message)
-
-
-def find_picture(site: Site, words: Mapping[str, str]) -> tuple[Picture, bytes]:
-    """A picture by its digest; NotFound if the gate has no such picture, or its file is not here."""
-    workspace = site.place(words["workspace"]).workspace
-    return pictures.read(workspace, lookup.read(workspace, words["id"]), words["digest"])

@@ -13,11 +13,11 @@ from holdfast.hooks.question_notices import wake_tellers
 from holdfast.kernel import clock, inbox
 from holdfast.kernel.commit import take_in
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.streams import open_writer
 from holdfast.kernel.workspace import worktrees
 from holdfast.maintenance import doctor
-from holdfast.maintenance.checks import Check, fail
-from holdfast.session.usage_limits import list_limited
-from holdfast.streams import open_writer
+from holdfast.parts import Check, fail
+from holdfast.usage.usage_limits import list_limited
 from holdfast.web.readers import (
     BoardSession,
     CostReader,
@@ -30,7 +30,8 @@ from holdfast.web.readers import (
 from holdfast.web.workspaces import ServedWorkspace, Site, opened_to_read
 
 if TYPE_CHECKING:
-    from holdfast.session.spending import SessionCosts
+    from holdfast.usage.spending import SessionCosts
+
 
 MEASURE_SECONDS = 3.0
 # What no page showed for this long is no longer read.
@@ -141,7 +142,7 @@ class Inboxes:
                 # Refused where the journal is missed, also since a look: no new one begins there.
                 workspace = one.open()
                 places = worktrees(workspace)
-                if any(inbox.waiting(place) for place in places):
+                if any(inbox.list_waiting(place) for place in places):
                     take_in(open_writer(workspace), places)
                 workspace.close()
             except (HoldfastError, OSError):

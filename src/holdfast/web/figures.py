@@ -8,14 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from holdfast.kernel import clock
 from holdfast.kernel.durations import describe_span
-from holdfast.loop.rules.checkpoint import instant_of
-
-if TYPE_CHECKING:
-    from holdfast.session.course import Moment, MomentKind
+from holdfast.observe.course import Moment, MomentKind
 
 Data = dict[str, Any]
 
@@ -172,7 +169,7 @@ class _Axis:
 
 
 def _timed(messages: Sequence[tuple[str, float | None]]) -> list[tuple[int, float | None]]:
-    found = [(instant_of(at), cost) for at, cost in messages]
+    found = [(clock.instant_of(at), cost) for at, cost in messages]
     return [(at, cost) for at, cost in found if at is not None]
 
 
@@ -302,7 +299,7 @@ def thin_out(points: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
 
 def draw_bars(work: Sequence[WorkSpan], now: int) -> Data | None:
     """Who worked when, from the first start to the last end, or to now while work goes on."""
-    timed = [(one, instant_of(one.begin), instant_of(one.end)) for one in work]
+    timed = [(one, clock.instant_of(one.begin), clock.instant_of(one.end)) for one in work]
     known = [(one, begin, end) for one, begin, end in timed if begin is not None]
     if not known:
         return None

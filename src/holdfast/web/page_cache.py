@@ -7,7 +7,6 @@ One thread does all reading, because the modules below are not made for several 
 from __future__ import annotations
 
 import asyncio
-import importlib
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -19,9 +18,8 @@ from holdfast.kernel import clock
 from holdfast.kernel.door import Door
 from holdfast.kernel.errors import HoldfastError
 from holdfast.web.background import Inboxes, SpendingMeter
-from holdfast.web.pages import PageContext
 from holdfast.web.rendering import Renderer
-from holdfast.web.table import Page
+from holdfast.web.table import Page, PageContext
 from holdfast.web.workspaces import Site, as_away, format_positions, is_away
 
 T = TypeVar("T")
@@ -155,8 +153,7 @@ class PageCache:
         try:
             if "{workspace}" in asked.page.path:
                 self.site.place(words["workspace"]).look()
-            module = importlib.import_module(f"holdfast.web.pages.{name}")
-            data = module.gather(PageContext(self.site, words, now, self.meter))
+            data = asked.page.gather(PageContext(self.site, words, now, self.meter))
             data = self._pass_door(data, words.get("workspace", ""))
             title, live = self.renderer.parts(f"{name}.html", data=data, now=now)
             error = None

@@ -13,16 +13,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 from holdfast.clients.discovery import sessions_in
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
-from holdfast.session import observation, resume, sessions, spending
-from holdfast.session.course import Moment, SessionCourse
+from holdfast.kernel.workspace import Workspace
+from holdfast.observe.course import Moment, SessionCourse
+from holdfast.session import observation, resume, sessions
 from holdfast.session.session_list import list_sessions
+from holdfast.usage import spending
 from holdfast.web.workspaces import opened_to_read
 
 if TYPE_CHECKING:
     from holdfast.clients.discovery import FoundSession
     from holdfast.clients.usage.model import Source
-    from holdfast.kernel.workspace import Workspace
-    from holdfast.session.spending import SessionCosts
+    from holdfast.usage.spending import SessionCosts
+
 
 # How often the clients' folders are searched, and how many sessions of a workspace are shown.
 SEARCH_EVERY, MOST_FOUND = 20.0, 5

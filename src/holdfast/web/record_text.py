@@ -5,19 +5,20 @@ from __future__ import annotations
 import os
 import re
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
+from holdfast import registry
 from holdfast.kernel.plain_file import open_plain
+from holdfast.kernel.workspace import Workspace
 from holdfast.maintenance.record_text import describe, describe_all, tone_of, word_of
+from holdfast.web.table import link_to
+from holdfast.web.workspaces import ServedWorkspace
 
 if TYPE_CHECKING:
     from holdfast.journal.interface import Record
-    from holdfast.kernel.workspace import Workspace
-    from holdfast.web.workspaces import ServedWorkspace
+
 
 NO_RECORDS: dict[str, Any] = {"records": [], "older": 0, "newer": 0, "total": 0}
 MOST_TOLD = 40
-PAGES = {"session": "sessions", "loop": "tracks", "run": "runs", "rfc": "rfcs", "gate": "gates"}
 MOST_BYTES = 6_000
 # Colours and moves of a cursor; titles and links; all that begin with an escape.
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[@-Z\\^_])")
@@ -43,9 +44,10 @@ def show_record(key: str, record: Record, text: str = "") -> dict[str, Any]:
 
 
 def _subject(stream: str) -> str:
-    """A stream as people call it: `session 022bdfed`, `track penalties`, `budget`."""
+    """Return what people call a stream: `session 022bdfed`, `track penalties`, `budget`."""
     kind, _, name = stream.partition(":")
-    word = {"loop": "track", "run": "run", "comms": "messages", "estop": "stop"}.get(kind, kind)
+    known = registry.kind_of(stream)
+    word = known.word if known is not None else kind
     name = "" if name in ("default", "workspace") else name[:8] if kind == "session" else name
     return f"{word} {name}".strip()
 
@@ -82,14 +84,6 @@ def read_last(workspace: Workspace, stream: str, most: int) -> list[Record]:
     if head is None:
         return []
     return workspace.journal.read(stream, after=max(head["anchor_version"], head["version"] - most))
-
-
-def link_to(key: str, stream: str) -> str:
-    """The page of a stream; empty if it has none."""
-    kind, _, name = stream.partition(":")
-    if kind in PAGES:
-        return f"/w/{quote(key)}/{PAGES[kind]}/{quote(name, safe='')}"
-    return {"budget": "/budget", "agent": "/fleet"}.get(kind, "")
 
 
 def read_end(path: str) -> str:

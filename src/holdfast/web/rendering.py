@@ -18,8 +18,9 @@ from markupsafe import Markup, escape
 
 from holdfast.kernel import clock
 from holdfast.kernel.durations import describe_age
+from holdfast.kernel.money import dollars
 from holdfast.kernel.text import one_line, safe
-from holdfast.web.table import PAGES
+from holdfast.web.table import pages, template_folders
 from holdfast.web.urls import Address, safe_link
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
@@ -54,7 +55,7 @@ class Renderer:
 def templates() -> Environment:
     """The templates of all page servers of this process: each is compiled once."""
     made = Environment(
-        loader=FileSystemLoader(os.path.join(FOLDER, "templates")),
+        loader=FileSystemLoader([os.path.join(FOLDER, "templates"), *template_folders()]),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_inert,
@@ -70,7 +71,7 @@ def templates() -> Environment:
         parts=parts,
         minute=clock.minute,
     )
-    made.globals.update(asset=asset, pages=[page for page in PAGES if page.label])
+    made.globals.update(asset=asset, pages=[page for page in pages() if page.label])
     return made
 
 
@@ -134,6 +135,4 @@ def parts(text: str) -> Markup:
 
 
 def money(value: float | None) -> str:
-    if value is None:
-        return ""
-    return f"${value:.2f}" if value >= 0.01 or value == 0 else "<$0.01"
+    return "" if value is None else dollars(value)

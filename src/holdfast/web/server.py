@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import uvicorn
 
-from holdfast.gates import person
 from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.people import person
 from holdfast.web.access import LINK_SECONDS
 from holdfast.web.app import PageServer
 from holdfast.web.urls import EVERYWHERE, LOOPBACK, Address, make_random_name, parse_address

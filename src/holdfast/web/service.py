@@ -43,7 +43,7 @@ def folder() -> str:
     return os.path.join(user_folder(), "page")
 
 
-def running() -> Service | None:
+def find_service() -> Service | None:
     """The service of this user; None when there is none, or when its process is gone."""
     try:
         with open(os.path.join(folder(), SERVER), encoding="utf-8") as file:
@@ -60,8 +60,8 @@ def running() -> Service | None:
     return found if identity.lives(found.process, found.since) else None
 
 
-def needed() -> Service:
-    found = running()
+def require_service() -> Service:
+    found = find_service()
     if found is None:
         raise NotFound(
             "The page does not run as a service.",
@@ -73,7 +73,7 @@ def needed() -> Service:
 
 
 def refuse_second() -> None:
-    if (found := running()) is not None:
+    if (found := find_service()) is not None:
         raise Conflict(
             f"The page runs already, on port {found.port} (process {found.process}).",
             hint="holdfast serve --link shows a sign-in link.",
@@ -93,7 +93,7 @@ def write_down(address: Address, port: int, workspaces: Sequence[str]) -> None:
 
 def forget() -> None:
     """Take back what this process wrote down."""
-    found = running()
+    found = find_service()
     if found is not None and found.process == os.getpid():
         with suppress(OSError):
             os.unlink(os.path.join(folder(), SERVER))

@@ -1,50 +1,230 @@
-"""All pages and changes of the page server. To add one, add a row here, a module and a template.
-
-A page's module `pages/<name>.py` has `gather(page)`, which takes a `PageContext` and returns plain data. The
-page's `.json` is that data, and `templates/<name>.html` shows it in its blocks `title` and `live`.
-A change is a function `<name>(workspace, words, person)` in `changes.py`, which returns the next address.
-"""
+"""What the page server shows and changes. A feature names its `Pages` in `feature.py`; the templates are in the
+folder `templates` beside the module that holds them."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import chain
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from holdfast import registry
+from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.kernel.rules import Person
+from holdfast.kernel.workspace import Workspace
+from holdfast.web.background import SpendingMeter
+from holdfast.web.workspaces import ServedWorkspace, Site
+
+LARGEST_NUMBER = 2**53
+Ranked = TypeVar("Ranked", "Page", "Ask", "Work")
 
 
-class Page(NamedTuple):
-    """An address to look at. `words` are the names in its query. A page with a `label` is in the
-    navigation; the keys `g` and `key` lead to it."""
+@dataclass(frozen=True)
+class PageContext:
+    """The workspaces, the words of the address, the time, and what threads read beside the page."""
+
+    site: Site
+    words: Mapping[str, str]
+    now: int
+    meter: SpendingMeter
+
+    @property
+    def place(self) -> ServedWorkspace:
+        """The workspace that the path of the address names."""
+        return self.site.place(self.words["workspace"])
+
+    @property
+    def chosen(self) -> list[ServedWorkspace]:
+        """The workspace that the query of the address names; all of them if it names none."""
+        return [self.place] if self.words.get("workspace") else list(self.site)
+
+    def number(self, name: str) -> int | None:
+        """Return a number in the address; refuse anything else."""
+        text = self.words.get(name, "")
+        if not text:
+            return None
+        if not (text.isascii() and text.isdigit()) or len(text) > 16 or int(text) > LARGEST_NUMBER:
+            raise Usage(f"{name}={text!r:.40} is no number.", hint="Follow the links of the page.")
+        return int(text)
+
+    def read_all(self, read: Callable[[ServedWorkspace], None]) -> list[dict[str, str]]:
+        """Read each workspace. Return those that are away, which stop no other."""
+        away = []
+        for place in self.site:
+            try:
+                place.look()
+                read(place)
+            except (HoldfastError, OSError) as error:
+                away.append({"workspace": place.key, "problem": str(error)})
+        return away
+
+
+@dataclass(frozen=True)
+class Page:
+    """An address to look at. `gather` returns plain data, which is the page's `.json`; `<name>.html` shows it in
+    its blocks `title` and `live`. `words` are the names in the query. A page with a `label` is in the
+    navigation, in the order of `rank`; the keys `g` and `key` lead to it. Records of the kind of stream `stream`
+    link to this page. `beside` is the name of another page with the same words in its path; that page links to this one by
+    its `title`."""
 
     name: str
     path: str
+    gather: Callable[[PageContext], dict[str, Any]]
     label: str = ""
     key: str = ""
     words: tuple[str, ...] = ()
+    stream: str = ""
+    rank: int = 100
+    beside: str = ""
+    title: str = ""
 
 
-class PageChange(NamedTuple):
-    """An address that a form is sent to. `purpose` is the name of a refused attempt in the history."""
+@dataclass(frozen=True)
+class PageFile:
+    """An address of a file. `read` returns its media type and its content."""
 
-    name: str
+    path: str
+    read: Callable[[Workspace, Mapping[str, str]], tuple[str, bytes]]
+
+
+@dataclass(frozen=True)
+class PageChange:
+    """An address that a form is sent to. `purpose` names a refused attempt in the history. `apply` returns the
+    next address."""
+
     path: str
     purpose: str
+    apply: Callable[[Workspace, Mapping[str, str], Person], str]
 
 
-PAGES = (
-    Page("board", "/board", "Board", "b", ("alert", "until")),
-    Page("work", "/work", "Work", "w"),
-    Page("fleet", "/fleet", "Fleet", "f", ("q", "verdict", "from")),
-    Page("budget", "/budget", "Budget", "u", ("workspace", "before")),
-    Page("history", "/history", "History", "h", ("q", "workspace", "stream", "kind", "before")),
-    Page("doctor", "/doctor", "Doctor", "d"),
-    Page("gate", "/w/{workspace}/gates/{id}"),
-    Page("session", "/w/{workspace}/sessions/{id}", words=("before",)),
-    Page("track", "/w/{workspace}/tracks/{id}", words=("before",)),
-    Page("run", "/w/{workspace}/runs/{id}", words=("plan", "task", "before")),
-    Page("rfc", "/w/{workspace}/rfcs/{id}", words=("before",)),
-    Page("record", "/w/{workspace}/records/{id}"),
-)
-CHANGES = (
-    PageChange("answer_gate", "/w/{workspace}/gates/{id}", "answer gate {id}"),
-    PageChange("answer_alert", "/w/{workspace}/alerts/{type}", "answer the alert of {type}"),
-    PageChange("recover_agent", "/w/{workspace}/agents/{agent}", "decide about agent {agent}"),
-)
+@dataclass(frozen=True)
+class Ask:
+    """What waits for a person, on the board. `find` returns those of a workspace; `ask_<name>.html` shows one of
+    them as `one`."""
+
+    name: str
+    find: Callable[[ServedWorkspace, PageContext], list[dict[str, Any]]]
+    rank: int = 100
+
+
+@dataclass(frozen=True)
+class Work:
+    """One list of the page of all work. `find` returns the newest rows of a workspace, and how many more there
+    are; `nothing` is said when there are none."""
+
+    name: str
+    title: str
+    nothing: str
+    stream: str
+    find: Callable[[ServedWorkspace, PageContext], tuple[list[dict[str, Any]], int]]
+    rank: int = 100
+
+
+@dataclass(kw_only=True)
+class Card:
+    """One piece of work on the board, such as a session. `lane` is its lane there, `figures` what it spent,
+    `seen_at` its last sign of life, `choices` the commands to decide with. `decide_<kind>.html`, if there is one,
+    has the buttons to decide with."""
+
+    key: str
+    workspace: str
+    kind: str
+    name: str
+    lane: str
+    word: str
+    about: str
+    doing: str
+    why: list[str]
+    done: int
+    steps: int
+    seen_at: str
+    worktree: str
+    branch: str = ""
+    machine: str = ""
+    elsewhere: bool = False
+    figures: dict[str, Any] = field(default_factory=dict)
+    choices: list[str] = field(default_factory=list)
+    next: str
+    href: str
+
+
+Cards = Callable[[ServedWorkspace, int, SpendingMeter], Iterator[Card]]
+
+
+@dataclass(frozen=True)
+class Pages:
+    """What a feature gives to the page server."""
+
+    pages: Sequence[Page] = ()
+    files: Sequence[PageFile] = ()
+    changes: Sequence[PageChange] = ()
+    asks: Sequence[Ask] = ()
+    works: Sequence[Work] = ()
+    cards: Sequence[Cards] = ()
+
+
+@cache
+def _parts() -> list[Pages]:
+    return list(registry.parts("pages", registry.all_features))
+
+
+def _in_order(found: Iterator[Ranked]) -> list[Ranked]:
+    return sorted(found, key=lambda one: one.rank)
+
+
+def pages() -> list[Page]:
+    return _in_order(chain.from_iterable(part.pages for part in _parts()))
+
+
+def list_beside(name: str, **words: str) -> list[dict[str, str]]:
+    """Return the titles and addresses of the pages beside another one."""
+    quoted = {key: quote(word, safe="") for key, word in words.items()}
+    return [
+        {"title": page.title, "href": page.path.format(**quoted)}
+        for page in pages()
+        if page.beside == name
+    ]
+
+
+def asks() -> list[Ask]:
+    return _in_order(chain.from_iterable(part.asks for part in _parts()))
+
+
+def works() -> list[Work]:
+    return _in_order(chain.from_iterable(part.works for part in _parts()))
+
+
+def files() -> list[PageFile]:
+    return [file for part in _parts() for file in part.files]
+
+
+def changes() -> list[PageChange]:
+    return [change for part in _parts() for change in part.changes]
+
+
+def cards() -> list[Cards]:
+    return [cards for part in _parts() for cards in part.cards]
+
+
+def template_folders() -> list[str]:
+    """Return the folders with the templates of the features."""
+    _parts()
+    modules = [one.pages.partition(":")[0] for one in registry.all_features() if one.pages]
+    found = [os.path.dirname(sys.modules[module].__file__ or "") for module in modules]
+    return [os.path.join(folder, "templates") for folder in found]
+
+
+@cache
+def _paths() -> dict[str, str]:
+    """Return the path of the page of each kind of stream that has one."""
+    return {page.stream: page.path for page in pages() if page.stream}
+
+
+def link_to(key: str, stream: str) -> str:
+    """Return the page of a stream; empty if it has none."""
+    kind, _, name = stream.partition(":")
+    return _paths().get(kind, "").format(workspace=quote(key), id=quote(name, safe=""))

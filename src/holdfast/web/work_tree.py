@@ -75,7 +75,7 @@ def compare_checkpoints(worktree: str, at: str, before: str, known: Sequence[str
 
 def _find_ends(worktree: str, at: str, before: str) -> tuple[str, str]:
     """The two commits to compare. A snapshot that equals the one before was not taken."""
-    found = [one for one in snapshot.listing(worktree) if one["at"] <= at]
+    found = [one for one in snapshot.list_snapshots(worktree) if one["at"] <= at]
     if not found:
         return "", ""
     new = found[0]

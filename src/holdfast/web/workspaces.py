@@ -67,7 +67,7 @@ class ServedWorkspace:
         if file is None and self._file is not None and not workspace.url:
             raise StoreAway(
                 f"Its journal, {workspace.journal_path}, is gone.",
-                hint="Put it back, or begin anew with whatever is written next.",
+                hint="Put it back, or begin again with whatever is written next.",
                 kind="journal_gone",
             )
         # Nor does one begin anew when the file goes away after this look.

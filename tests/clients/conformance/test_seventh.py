@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.clients.table import ClientFacts
-from tests.clients.conformance.test_conformance import MEMBERS
+from holdfast.clients.table import CAPABILITIES, ClientFacts
+from holdfast.kernel.text import split_words
 
 ROOT = Path(__file__).parents[3]
 HOW_TO = (ROOT / "docs/how-to/add-a-client.md").read_text("utf-8")
@@ -51,7 +51,7 @@ def project(tmp_path: Path) -> Path:
 def add_client(project: Path) -> None:
     # One row.
     table = project / "src/holdfast/clients/table.py"
-    add_after(table, rf'    ClientFacts\(\n        "{LIKE}".*?\n    \),\n')
+    add_after(table, rf"class {LIKE.capitalize()}\(ClientFacts\):\n.*?\n\n\n")
     table.write_text(
         table.read_text().replace(f'"{LIKE}", "copilot"]', f'"{LIKE}", "copilot", "{NEW}"]')
     )
@@ -59,7 +59,7 @@ def add_client(project: Path) -> None:
     marks = (
         rf'  \{{\n   "name": "{LIKE.upper()}_CODE",.*"{LIKE.upper()}_PROJECT_DIR",\n.*?\n  \}},\n'
     )
-    add_after(project / "src/holdfast/gates/agent_marks.json", marks)
+    add_after(project / "src/holdfast/people/agent_marks.json", marks)
     # One folder.
     folder = project / "src/holdfast/clients" / NEW
     shutil.copytree(project / "src/holdfast/clients" / LIKE, folder)
@@ -79,10 +79,14 @@ def add_client(project: Path) -> None:
 
 
 def test_the_how_to_names_every_member_and_every_fact() -> None:
-    rows = dict(re.findall(r"^\| `(\w+)\.py` \| (.*)$", HOW_TO, re.MULTILINE))
-    for module, names in MEMBERS.items():
-        assert [name for name in names if f"`{name}`" not in rows[module]] == []
-    assert [name for name in ClientFacts.__slots__ if f"`{name}`" not in HOW_TO] == []
+    rows = dict(re.findall(r"^\| ([a-z ]+) \| `(\w+\.py` \|.*)$", HOW_TO, re.MULTILINE))
+    for capability, (module, names) in CAPABILITIES.items():
+        assert rows[capability].startswith(f"{module}.py`")
+        assert [name for name in names if f"`{name}`" not in rows[capability]] == []
+    assert [name for name in ClientFacts.__annotations__ if f"`{name}`" not in HOW_TO] == []
+    assert [
+        name for name in vars(ClientFacts) if name[0] != "_" and f"`{name}`" not in HOW_TO
+    ] == []
 
 
 def test_the_how_to_names_every_file_that_changes(project: Path) -> None:
@@ -99,9 +103,18 @@ def test_a_seventh_client_is_one_folder_one_row_and_recordings(project: Path) ->
     add_client(project)
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"),
-            *("-k", f"{NEW} or count_as_ours", str(CONFORMANCE / "test_conformance.py")),
-            *("tests/hooks/test_init.py", "tests/hooks/test_start.py"),
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:xdist",
+            "-k",
+            f"{NEW} or count_as_ours",
+            str(CONFORMANCE / "test_conformance.py"),
+            *split_words("tests/hooks/test_init.py tests/hooks/test_start.py"),
         ],
         cwd=project,
         env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(project / "src"), "HOME": str(project)},

@@ -13,14 +13,14 @@ import pytest
 
 from holdfast.clients import conversation
 from holdfast.clients.conversation import SessionEvent
+from holdfast.kernel.text import split_words
 
 if TYPE_CHECKING:
     from holdfast.clients.conversation import ReaderState
 
 SAMPLES = Path(__file__).parent / "samples"
-HOMES = (
-    *("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_DATA_HOME", "OPENCODE_DB"),
-    "XDG_STATE_HOME",
+HOMES = split_words(
+    "CLAUDE_CONFIG_DIR CODEX_HOME GEMINI_CLI_HOME XDG_DATA_HOME OPENCODE_DB XDG_STATE_HOME"
 )
 FILE = "/home/dev/proj/parser.py"
 
@@ -135,7 +135,15 @@ def _cut_database(path: Path) -> None:
 
 
 HOSTILE: tuple[Hostile, ...] = (
-    *(_fifo, _folder, _dangling, _circle, _empty, _binary, _deep, _endless, _cut_database),
+    _fifo,
+    _folder,
+    _dangling,
+    _circle,
+    _empty,
+    _binary,
+    _deep,
+    _endless,
+    _cut_database,
 )
 
 

@@ -94,8 +94,8 @@ def test_the_tasks_of_both_tools_are_read() -> None:
     )
     assert [event.tasks for event in events if event.kind in ("tasks", "task")] == [
         [{"key": "1", "text": "Parser", "state": "active"}],
-        [{"key": "7", "text": "Renderer", "state": "open"}],
-        [{"key": "7", "text": "", "state": "done"}],
+        [{"key": "#7", "text": "Renderer", "state": "open"}],
+        [{"key": "#7", "text": "", "state": "done"}],
     ]
 
 
@@ -117,8 +117,8 @@ def test_a_refused_call_has_not_failed_and_the_words_are_kept() -> None:
         "the user said:\nuse the other table"
     )
     events = read(call("1", "Bash", command="rm -rf x"), result("1", text, failed=True))
-    assert [event.failed for event in events if event.kind == "result"] == [None]
-    assert [event.text for event in events if event.kind == "answer"] == ["use the other table"]
+    (ended,) = [event for event in events if event.kind == "result"]
+    assert (ended.failed, ended.end, ended.text) == (None, "refused", "use the other table")
 
 
 def test_a_subagent_in_the_background_is_out_until_its_notice() -> None:

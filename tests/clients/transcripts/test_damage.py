@@ -14,8 +14,9 @@ from hypothesis import strategies as some
 from holdfast.clients import conversation
 from holdfast.clients.claude import transcript as claude_transcript
 from holdfast.clients.codex import transcript as codex_transcript
-from holdfast.session import observe, pack
-from holdfast.session.observed_state import LARGEST
+from holdfast.observe import fold as observe
+from holdfast.observe.model import LARGEST
+from holdfast.pack import pack
 from tests.clients.transcripts.lines import call, claude, codex, item, packed, result
 
 READERS = [claude_transcript, codex_transcript]

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from holdfast.clients import conversation
 from holdfast.clients.conversation import SessionEvent
 from holdfast.clients.gemini import transcript as gemini_transcript
-from holdfast.clients.lines import Unread
-from tests.clients.transcripts.conftest import SAMPLES, STORY, Hostile, new_state, told
+from tests.clients.transcripts.conftest import SAMPLES, STORY, new_state, told
 
 if TYPE_CHECKING:
     from holdfast.clients.conversation import ReaderState
@@ -234,31 +233,6 @@ def test_the_unknown_is_counted_and_skipped() -> None:
         SessionEvent("prompt", at="2026-11-16T10:00:02.000Z", text="go")
     ]
     assert state["unknown"] == 4
-
-
-def test_an_older_version_rewrites_one_object(tmp_path: Path) -> None:
-    path = tmp_path / "session-old.json"
-    whole = {"sessionId": "s", "projectHash": "p", "messages": [message(1, "user", "ask")]}
-    path.write_text(json.dumps(whole, indent=2))
-    state, events = new_state(), list[SessionEvent]()
-    mark = gemini_transcript.read_whole(str(path), None, state, events)
-    assert told(events) == [("prompt", "ask")]
-    whole["messages"].append(message(2, "gemini", "done"))  # type: ignore[attr-defined]
-    path.write_text(json.dumps(whole, indent=2))
-    mark = gemini_transcript.read_whole(str(path), mark, state, events)
-    assert told(events) == [("prompt", "ask"), ("said", "done")]
-    assert gemini_transcript.read_whole(str(path), mark, state, events) == mark
-    assert len(events) == 2
-
-
-def test_an_object_that_is_none_is_no_error(tmp_path: Path, hostile: Hostile) -> None:
-    path, events = tmp_path / "session-x.json", list[SessionEvent]()
-    hostile(path)
-    try:
-        gemini_transcript.read_whole(str(path), None, new_state(), events)
-    except Unread:
-        pass
-    assert events == []
 
 
 JSON = st.recursive(

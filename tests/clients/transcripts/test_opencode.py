@@ -231,29 +231,6 @@ def test_a_field_of_another_kind_is_no_error(client: Client, odd: Any) -> None:
     client.news()
 
 
-def test_files_of_an_older_version(tmp_path: Path) -> None:
-    storage = tmp_path / "storage"
-    session = storage / "session" / "project" / "ses_1.json"
-    files: dict[Path, Any] = {
-        session: {"id": "ses_1", "directory": "/home/dev/proj"},
-        storage / "message" / "ses_1" / "msg_1.json": {"role": "user", "time": {"created": NOW}},
-        storage / "part" / "msg_1" / "prt_1.json": {"type": "text", "text": "ask"},
-        storage / "message" / "ses_1" / "msg_2.json": {
-            "role": "assistant",
-            "time": {"created": NOW + 1, "completed": NOW + 2},
-        },
-        storage / "part" / "msg_2" / "prt_2.json": {"type": "text", "text": "done"},
-    }
-    for path, content in files.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(content))
-    state, events = new_state(), list[SessionEvent]()
-    mark = opencode_transcript.read(str(session), "ses_1", None, state, events)
-    assert told(events) == [("prompt", "ask"), ("said", "done")]
-    opencode_transcript.read(str(session), "ses_1", mark, state, events)
-    assert len(events) == 2
-
-
 def test_a_store_that_is_none_is_said_to_be_unread(tmp_path: Path, hostile: Hostile) -> None:
     path = tmp_path / "opencode.db"
     hostile(path)
@@ -319,15 +296,9 @@ FIELDS = ("status", "input", "output", "error", "metadata", "time")
 def test_no_part_breaks_the_reader(
     tmp_path_factory: pytest.TempPathFactory, state: dict[str, Any], tool: str
 ) -> None:
-    folder = tmp_path_factory.mktemp("store")
-    files = {
-        "session/p/s.json": {"id": "s"},
-        "message/s/m.json": {"role": "assistant", "time": state.get("time")},
-        "part/m/a.json": {"type": "tool", "tool": tool, "state": {"status": "completed", **state}},
-        "part/m/b.json": {"type": "text", "text": state.get("output"), "time": state.get("time")},
-    }
-    for name, content in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(content))
-    read(folder / "session" / "p" / "s.json", "s")
+    client = Client(tmp_path_factory.mktemp("store") / "opencode.db")
+    client.message(1, "assistant", time=state.get("time"))
+    client.part(1, 1, "tool", tool=tool, state={"status": "completed", **state})
+    client.part(2, 1, "text", text=state.get("output"), time=state.get("time"))
+    client.news()
+    client.database.close()

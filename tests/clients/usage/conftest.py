@@ -13,11 +13,11 @@ import pytest
 from holdfast.clients.claude import sessions as claude
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import Workspace, discover
-from holdfast.session import spending
+from holdfast.usage import spending
 from tests.cli import conftest as command_line
 
 if TYPE_CHECKING:
-    from holdfast.session.spending import Spending
+    from holdfast.usage.spending import Spending
 
 holdfast = command_line.holdfast
 
@@ -110,7 +110,7 @@ class Home:
         return connection
 
     def spent(self, session: str = "", *, now: int = NOW) -> Spending:
-        return spending.measured(self.workspace, session=session, now=now)
+        return spending.measure_session(self.workspace, session=session, now=now)
 
 
 @pytest.fixture

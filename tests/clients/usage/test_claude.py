@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from holdfast.session import spending
+from holdfast.usage import spending
 from tests.clients.usage.conftest import NOW, ONE_ANSWER, Home, answer, close_to, lines_of, sample
 
 TOOL = "claude.tool.jsonl"

@@ -164,17 +164,17 @@ def test_cut_anywhere_the_sum_is_that_of_one_reading(
                 path.write_bytes(content[:end])
             refresh(tally, [source], NOW, str)  # type: ignore[list-item]
             whole = content[:end].count(b"\n")
-            assert tally.total("claude:s", "all")["messages"] == len(set(numbers[:whole]))
-        assert tally.total("claude:s", "all")["cost"] == close_to(len(set(numbers)) * ONE_ANSWER)
+            assert tally.total("claude:s")["messages"] == len(set(numbers[:whole]))
+        assert tally.total("claude:s")["cost"] == close_to(len(set(numbers)) * ONE_ANSWER)
         tally.close()
 
 
 LOOK = """
 import sys
 from holdfast.kernel.workspace import discover
-from holdfast.session import spending
+from holdfast.usage import spending
 sys.stdin.readline()
-print(spending.measured(discover(), session="s", now=int(sys.argv[1]))["cost"])
+print(spending.measure_session(discover(), session="s", now=int(sys.argv[1]))["cost"])
 """
 
 
@@ -228,9 +228,9 @@ SPENT = """
 import sys
 from holdfast.clients.usage import prices
 prices.FILE = sys.argv[1]
-from holdfast.session import spending
+from holdfast.usage import spending
 from holdfast.kernel.workspace import discover
-print(spending.measured(discover(), session="", now=int(sys.argv[2]))["cost"])
+print(spending.measure_session(discover(), session="", now=int(sys.argv[2]))["cost"])
 """
 
 
@@ -260,9 +260,20 @@ def test_sessions_that_nobody_asks_for_are_forgotten(home: Home) -> None:
     tally = open_tally(home.workspace.home)
     assert tally.keys("old") == []
     assert tally.keys("new") == ["claude:new"]
-    assert tally.total("claude:old", "all")["messages"] == 0
+    assert tally.total("claude:old")["messages"] == 0
     tally.close()
     assert home.spent("old")["cost"] == close_to(ONE_ANSWER)
+
+
+def test_what_an_older_version_counted_stays_counted_without_its_transcript(home: Home) -> None:
+    path = home.claude(answer(1), "old")
+    home.spent("old")
+    with open_tally(home.workspace.home) as tally:
+        tally.connection.execute("CREATE TABLE total(session TEXT)")
+        tally.connection.execute("PRAGMA user_version = 3")
+    path.unlink()
+    with open_tally(home.workspace.home) as tally:
+        assert tally.total("claude:old")["cost"] == close_to(ONE_ANSWER)
 
 
 @pytest.mark.parametrize("answers", [4_000, pytest.param(20_000, marks=pytest.mark.proof)])

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.kernel.text import split_words
 from tests.cli.conftest import Holdfast
 from tests.clients.usage.conftest import ONE_ANSWER, Home, answer, close_to, sample
 
@@ -65,8 +66,9 @@ def test_an_agent_over_all_its_lives(
     second = home.claude("".join(answer(number) for number in range(100, 103)), "life-2")
     at(-60)
     started = holdfast(
-        *("agent", "start", "Secondary-A", "--feature", "feature_01_x"),
-        *("--transcript", str(first)),
+        *split_words("agent start Secondary-A --feature feature_01_x"),
+        "--transcript",
+        str(first),
     )
     assert started.code == 0, started.err
     at(2)

@@ -4,28 +4,18 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import apsw
 import psycopg
 
 from holdfast.journal.postgres.journal import PostgresJournal
 from holdfast.journal.sqlite import SqliteJournal
+from holdfast.testing.journal import Store
 from tests.journal.postgres.database import database_url
 
 if TYPE_CHECKING:
     from holdfast.journal.interface import Journal
-
-
-class Store(Protocol):
-    """One kind of journal. The last three go behind the journal's back."""
-
-    name: str
-
-    def open(self, folder: Path) -> Journal: ...
-    def change_body(self, journal: Journal, id: str, text: str) -> None: ...
-    def change_actor(self, journal: Journal, id: str, actor: str) -> None: ...
-    def remove(self, journal: Journal, id: str) -> None: ...
 
 
 class InSqlite:
@@ -42,6 +32,9 @@ class InSqlite:
 
     def remove(self, journal: Journal, id: str) -> None:
         self._tamper(journal, "DELETE FROM records WHERE id = ?1", id)
+
+    def change_snapshot(self, journal: Journal, text: str) -> None:
+        self._tamper(journal, "UPDATE snapshots SET state = ?", text)
 
     def _tamper(self, journal: Journal, sql: str, *values: str) -> None:
         assert isinstance(journal, SqliteJournal)
@@ -69,6 +62,16 @@ class InPostgres:
 
     def remove(self, journal: Journal, id: str) -> None:
         self._tamper(journal, "WHERE id = %s", id)
+
+    def change_snapshot(self, journal: Journal, text: str) -> None:
+        assert isinstance(journal, PostgresJournal)
+        with psycopg.connect(journal.url) as other:
+            changed = other.execute(
+                "UPDATE holdfast.snapshots SET state = %s WHERE stream IN"
+                " (SELECT number FROM holdfast.streams WHERE workspace = %s)",
+                (text, journal.number()),
+            )
+            assert changed.rowcount == 1
 
     def _tamper(self, journal: Journal, how: str, *values: str) -> None:
         assert isinstance(journal, PostgresJournal)

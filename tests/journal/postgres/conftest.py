@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from holdfast.journal.postgres.journal import PostgresJournal
-from holdfast.streams import LOCAL_EFFECTS
+from holdfast.kernel.streams import LOCAL_EFFECTS
 from tests.cli import conftest as command_line
 from tests.journal.postgres.database import at_database, database_url
 from tests.journal.postgres.proxy import Network

@@ -50,8 +50,17 @@ class Server:
             for path in (self.folder, self.data, password):
                 shutil.chown(path, self._user)
         self._run(
-            *("initdb", "--no-sync", "--encoding=UTF8", "--locale=C", "--username", OWNER),
-            *(f"--auth={self.auth}", "--pwfile", str(password), "--pgdata", str(self.data)),
+            "initdb",
+            "--no-sync",
+            "--encoding=UTF8",
+            "--locale=C",
+            "--username",
+            OWNER,
+            f"--auth={self.auth}",
+            "--pwfile",
+            str(password),
+            "--pgdata",
+            str(self.data),
         )
 
     def _run(self, program: str, *words: str) -> None:

@@ -14,7 +14,7 @@ from holdfast.fleet.rules.model import EPIC_README
 from holdfast.journal.interface import Append
 from holdfast.journal.postgres import connect, notify, rows
 from holdfast.kernel.errors import StoreAway, VersionConflict
-from tests.journal.conformance.examples import at, draft, drafts, effect, finding, view, write
+from holdfast.testing.journal.examples import at, draft, drafts, effect, finding, view, write
 from tests.journal.postgres.proxy import Network
 
 if TYPE_CHECKING:

@@ -136,16 +136,19 @@ def urls(guarded: Server) -> dict[str, tuple[str, int, str]]:
 
 
 CASES = (
-    *("wrong password", "wrong database", "unknown role", "server away", "unknown host"),
-    *(
-        "no TLS there",
-        "raw % in the password",
-        "forgotten host",
-        "unknown option",
-        "raw @ in the password",
-        "raw / in the password",
-    ),
-    *("another scheme", "no scheme"),
+    "wrong password",
+    "wrong database",
+    "unknown role",
+    "server away",
+    "unknown host",
+    "no TLS there",
+    "raw % in the password",
+    "forgotten host",
+    "unknown option",
+    "raw @ in the password",
+    "raw / in the password",
+    "another scheme",
+    "no scheme",
 )
 
 
@@ -252,7 +255,7 @@ def test_a_restart_under_a_command_is_waited_for() -> None:
     import tempfile
     import threading
 
-    from tests.journal.conformance.examples import write
+    from holdfast.testing.journal.examples import write
 
     with tempfile.TemporaryDirectory(prefix="holdfast-restart-") as folder:
         Path(folder).chmod(0o755)

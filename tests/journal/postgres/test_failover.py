@@ -13,9 +13,10 @@ import pytest
 
 from holdfast.journal.interface import Append
 from holdfast.journal.postgres.journal import PostgresJournal
-from holdfast.kernel.errors import FenceLost
+from holdfast.kernel.errors import FenceLost, ServerChanged, StoreAway
+from holdfast.testing.journal.examples import drafts
 from tests.cli.conftest import Holdfast
-from tests.journal.conformance.examples import drafts
+from tests.gates.person import does
 from tests.journal.postgres.proxy import Network
 from tests.journal.postgres.serve import Server
 
@@ -65,9 +66,15 @@ def take_over(first: Server, second: Server) -> None:
         connection.execute("SELECT pg_promote()")
 
 
-def test_a_fence_is_not_given_again_and_the_later_life_goes_on(
+def promote(first: Server, second: Server) -> PostgresJournal:
+    take_over(first, second)
+    return lead(second)
+
+
+def test_no_fence_is_given_again_and_no_life_from_before_writes(
     servers: tuple[Server, Server],
 ) -> None:
+    """The copy lacks that the life was taken over: neither the old life nor the new one writes on it."""
     first, second = servers
     journal = lead(first)
     old = begin(journal)
@@ -78,17 +85,125 @@ def test_a_fence_is_not_given_again_and_the_later_life_goes_on(
     assert new > old
     journal.close()
 
-    take_over(first, second)
+    journal = promote(first, second)
+
+    for _ in range(2):  # the long way, and the short one
+        with pytest.raises(ServerChanged) as refused:
+            beat(journal, old)
+        assert (refused.value.exit_code, refused.value.retryable) == (5, True)
+    with pytest.raises(FenceLost):
+        beat(journal, new)
+    assert journal.waiting_lives() == ["agent:a"]
+    later = begin(journal)
+    assert later > new
+    beat(journal, later)
+    for fence in (old, new):
+        with pytest.raises(FenceLost):
+            beat(journal, fence)
+    assert journal.waiting_lives() == []
+    journal.close()
+
+
+def test_a_backup_that_is_started_as_it_is_gives_no_fence_again(
+    servers: tuple[Server, Server],
+) -> None:
+    """The same cluster and timeline: nothing but the time tells it from the server that it replaces."""
+    first, second = servers
+    journal = lead(first)
+    begin(journal)
+    journal.close()
+    copy_of(first, second)
+    (second.data / "standby.signal").unlink()
+    journal = lead(first)
+    lost = begin(journal)
+    journal.close()
+    first.stop()
+    second.start()
     journal = lead(second)
 
-    beat(journal, new)
+    assert begin(journal) > lost
     with pytest.raises(FenceLost):
-        beat(journal, old)
-    beat(journal, new)
-    [other] = journal.commit([Append("agent:b", drafts(1), expected=None, grant=True)])
-    assert other["fence"] not in (old, new)
-    assert other["fence"] > new
+        beat(journal, lost)
     journal.close()
+
+
+def test_a_connection_from_before_the_copy_took_over_knows_that_it_did(
+    servers: tuple[Server, Server],
+) -> None:
+    first, second = servers
+    journal = lead(first)
+    old = begin(journal)
+    journal.close()
+    copy_of(first, second)
+    first.stop()
+    second.start()
+    journal = lead(second)
+    assert journal.read_only
+    with pytest.raises(StoreAway):
+        beat(journal, old)
+    with psycopg.connect(second.url("postgres"), autocommit=True) as connection:
+        connection.execute("SELECT pg_promote()")
+    with pytest.raises(ServerChanged):
+        beat(journal, old)
+    journal.close()
+
+
+def test_a_promotion_is_known_where_the_number_of_the_cluster_is_hidden(
+    servers: tuple[Server, Server],
+) -> None:
+    first, second = servers
+    with psycopg.connect(first.url("postgres"), autocommit=True) as connection:
+        connection.execute("REVOKE EXECUTE ON FUNCTION pg_control_system FROM PUBLIC")
+        connection.execute("CREATE ROLE guest LOGIN")
+        connection.execute("GRANT CREATE ON DATABASE postgres TO guest")
+    guests = [PostgresJournal(first.url("postgres", "guest"), "team", "here")]
+    old = begin(guests[0])
+    guests[0].close()
+    copy_of(first, second)
+    take_over(first, second)
+    guests.append(PostgresJournal(second.url("postgres", "guest"), "team", "here"))
+    with pytest.raises(ServerChanged):
+        beat(guests[1], old)
+    guests[1].close()
+
+
+def test_what_has_no_life_goes_on_after_a_failover(servers: tuple[Server, Server]) -> None:
+    first, second = servers
+    journal = lead(first)
+    journal.commit([Append("note:plan", drafts(1), expected=0)])
+    journal.close()
+    copy_of(first, second)
+    journal = promote(first, second)
+    journal.commit([Append("note:plan", drafts(1), expected=1)])
+    assert len(journal.read("note:plan")) == 2
+    journal.close()
+
+
+def test_a_person_lets_the_lives_go_on(
+    servers: tuple[Server, Server],
+    repository: Path,
+    holdfast: Holdfast,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing was missing. Until then the agent is refused, and `doctor --fix` without a person changes nothing."""
+    first, second = servers
+    with Network(first.url("postgres")) as network:
+        monkeypatch.setenv("HOLDFAST_URL", network.url)
+        monkeypatch.setenv("HOLDFAST_JOURNAL_WORKSPACE", "team")
+        assert holdfast("agent", "start", "Secondary-A", "--feature", "feature_02").code == 0
+        copy_of(first, second)
+        take_over(first, second)
+        network.move_to(second.url("postgres"))
+        refused = holdfast("agent", "beat", "Secondary-A", "--step", "on", "--json")
+        assert (refused.code, refused.envelope["error"]["kind"]) == (5, "server_changed")
+        assert "doctor --fix" in refused.envelope["error"]["hint"]
+        found = holdfast("doctor", "--fix", "--json").data["checks"]
+        (lives,) = [one for one in found if one["id"] == "lives"]
+        assert lives["status"] == "warning"
+        assert "agent:secondary_a" in lives["what"]
+        assert holdfast("agent", "beat", "Secondary-A", "--step", "on").code == 5
+        assert does("doctor", "--fix").code == 0
+        assert holdfast("agent", "beat", "Secondary-A", "--step", "on").code == 0
 
 
 def test_without_a_failover_no_writer_names_itself_a_later_life(
@@ -100,6 +215,18 @@ def test_without_a_failover_no_writer_names_itself_a_later_life(
         beat(journal, held + 1)
     beat(journal, held)
     journal.close()
+
+
+def test_another_workspace_of_the_server_has_lost_nothing(
+    repository: Path, holdfast: Holdfast, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A clone that is told another name of its workspace, which has fewer records."""
+    monkeypatch.setenv("HOLDFAST_URL", url)
+    for name in ("many", "few", "many"):
+        monkeypatch.setenv("HOLDFAST_JOURNAL_WORKSPACE", f"{repository}/{name}")
+        for number in range(3 if name == "many" else 1):
+            said = holdfast("note", f"{number}")
+            assert (said.code, "lost records" in said.err) == (0, False)
 
 
 def test_a_machine_says_that_the_server_lost_records(

@@ -16,6 +16,7 @@ from holdfast.gates import lookup
 from holdfast.gates.ask import AskRequest, ask
 from holdfast.gates.lookup import GateContext
 from holdfast.kernel import clock, inbox
+from holdfast.kernel.text import split_words
 from holdfast.kernel.workspace import discover
 from tests.cli.conftest import Holdfast
 from tests.gates.test_gates import DECISION, VERIFY
@@ -72,7 +73,7 @@ def test_agents_of_both_machines_are_one_fleet(
 ) -> None:
     here, there = machines
     here()
-    started = holdfast(*("agent", "start", "Secondary-A", "--feature", "feature_01_one", "--json"))
+    started = holdfast(*split_words("agent start Secondary-A --feature feature_01_one --json"))
     assert started.code == 0, started
     there()
     assert holdfast("agent", "start", "Secondary-B", "--feature", "feature_02_two").code == 0
@@ -104,9 +105,22 @@ def test_a_gate_asked_here_is_listed_there(machines: tuple[Any, Any], holdfast: 
     here, there = machines
     here()
     asked = holdfast(
-        *("gate", "decide", "Which database?", "--context", "We need one.", "--json"),
-        *("--option", "a", "PostgreSQL", "many machines", "a server"),
-        *("--option", "b", "SQLite", "no server", "one machine"),
+        "gate",
+        "decide",
+        "Which database?",
+        "--context",
+        "We need one.",
+        "--json",
+        "--option",
+        "a",
+        "PostgreSQL",
+        "many machines",
+        "a server",
+        "--option",
+        "b",
+        "SQLite",
+        "no server",
+        "one machine",
     )
     there()
     listed = holdfast("gate", "list", "--json")
@@ -169,7 +183,7 @@ def test_a_hook_never_connects(repository: Path) -> None:
         capture_output=True,
     )
     assert b'"queued":true' in done.stdout.replace(b" ", b""), done
-    assert len(inbox.waiting(str(repository))) == 1
+    assert len(inbox.list_waiting(str(repository))) == 1
 
 
 def test_the_library_follows_what_other_machines_write(

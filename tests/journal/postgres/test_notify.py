@@ -13,7 +13,7 @@ import pytest
 from holdfast.journal.interface import Append
 from holdfast.journal.postgres import notify
 from holdfast.journal.postgres.journal import PostgresJournal
-from tests.journal.conformance.examples import draft, write
+from holdfast.testing.journal.examples import draft, write
 from tests.journal.postgres.serve import Server
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.journal.postgres import connect
-from holdfast.web.table import PAGES
+from holdfast.web.table import pages
 from holdfast.web.workspaces import Site
 from tests.conftest import Git
 from tests.journal.postgres.proxy import Network
@@ -31,11 +31,17 @@ def test_every_page_of_a_journal_on_a_server(world: World, tmp_path: Path, git: 
     plans = stories.run(world)
     plans.begin()
     stories.track(world)
-    ids = {"gate": gate, "session": stories.SESSION, "track": stories.TRACK, "rfc": stories.RFC}
+    ids = {
+        "gate": gate,
+        "session": stories.SESSION,
+        "prompts": stories.SESSION,
+        "track": stories.TRACK,
+        "rfc": stories.RFC,
+    }
     ids |= {"run": plans.id, "record": record}
     with Visitor([str(world.root)]) as visitor:
         visitor.sign_in()
-        for page in PAGES:
+        for page in pages():
             path = page.path.format(workspace=world.key, id=ids.get(page.name, ""))
             assert visitor.get(path).status_code == 200, path
             assert visitor.get(f"{path}.json").json()["ok"], path
@@ -49,7 +55,7 @@ def test_every_page_of_a_journal_on_a_server(world: World, tmp_path: Path, git: 
     with Visitor([str(tmp_path / "there")]) as visitor:
         visitor.sign_in()
         key = next(iter(Site([str(tmp_path / "there")]))).key
-        for page in PAGES:
+        for page in pages():
             path = page.path.format(workspace=key, id=ids.get(page.name, ""))
             assert visitor.get(path).status_code == 200, path
         (agent,) = visitor.data("/fleet.json")["agents"]

@@ -10,7 +10,7 @@ import pytest
 from holdfast.journal.interface import Append
 from holdfast.journal.postgres.commit import keep_refused
 from holdfast.kernel.errors import FenceLost
-from tests.journal.conformance.examples import draft
+from holdfast.testing.journal.examples import draft
 
 if TYPE_CHECKING:
     from tests.journal.postgres.conftest import Open

@@ -25,7 +25,7 @@ from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import StoreAway
 from holdfast.journal.interface import Append
 from holdfast.journal.postgres.journal import PostgresJournal
-from tests.journal.conformance.examples import draft
+from holdfast.testing.journal.examples import draft
 
 url, name, seconds = sys.argv[1], sys.argv[2], float(sys.argv[3])
 end, journal, version = time.monotonic() + seconds, None, 0

@@ -14,16 +14,17 @@ import pytest
 from holdfast.gates.rules import gate
 from holdfast.journal.chain import verify
 from holdfast.journal.interface import SNAPSHOT_FLOOR, Append
+from holdfast.journal.postgres import rows
 from holdfast.journal.postgres.journal import PostgresJournal
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.errors import FenceLost, NotAllowed
 from holdfast.kernel.state import load, load_all
+from holdfast.kernel.streams import open_writer
 from holdfast.kernel.workspace import discover
 from holdfast.maintenance import purge
 from holdfast.maintenance.history import find_false_snapshots
-from holdfast.streams import open_writer
+from holdfast.testing.journal.examples import at, draft, drafts, effect, view, write
 from tests.cli.conftest import Holdfast
-from tests.journal.conformance.examples import at, draft, drafts, effect, view, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +43,8 @@ def role(url: str, open_journal: Open, holdfast: Holdfast) -> Iterator[Callable[
             names.append(f'agent"{secrets.token_hex(4)}')
             quoted = names[-1].replace('"', '""')
             connection.execute(f"""CREATE ROLE "{quoted}" LOGIN PASSWORD 'agent'""")
-            answer = holdfast("admin", "grant", names[-1], *options)
+            where = () if "--workspace" in options else ("--all-workspaces",)
+            answer = holdfast("admin", "grant", names[-1], *where, *options)
             assert answer.code == 0
             connection.execute(answer.out)
             parts = urlsplit(url)
@@ -175,10 +177,17 @@ def test_a_snapshot_that_a_writer_makes_up_answers_no_gate(
     answered = {**gate.initial("gate:deploy"), **opened, "answer": {"verdict": "yes"}}
     with psycopg.connect(writer.url, autocommit=True) as connection:
         connection.execute(
-            "INSERT INTO holdfast.snapshots (stream, version, state)"
-            " SELECT number, version, %s FROM holdfast.streams WHERE name = 'gate:deploy'"
-            " AND workspace = %s",
-            (canonical_json.dumps(answered), writer.number()),
+            rows.SNAPSHOT,
+            (
+                *writer.session()
+                .execute(
+                    "SELECT number, version FROM holdfast.streams WHERE name = 'gate:deploy'"
+                    " AND workspace = %s",
+                    (writer.number(),),
+                )
+                .fetchall()[0],
+                canonical_json.dumps(answered),
+            ),
         )
     reader = open_journal("two")
     assert reader.load("gate:deploy")["snapshot"]["answer"] == {"verdict": "yes"}
@@ -189,13 +198,20 @@ def test_a_snapshot_that_a_writer_makes_up_answers_no_gate(
 
 
 def test_a_fence_that_a_writer_sets_in_a_row_brings_no_old_life_back(
-    role: Callable[..., str], open_journal: Open
+    url: str, role: Callable[..., str], open_journal: Open
 ) -> None:
-    """The writer's role advances a stream's row, its fence too. The records say which life holds it."""
+    """The writer's role advances a stream's row, its fence too, and takes none back. The records say which life
+    holds it."""
     writer = open_journal(at=role())
     [old] = writer.commit([Append("agent:a", drafts(1), expected=0, grant=True)])
     [new] = writer.commit([Append("agent:a", drafts(1), expected=1, grant=True)])
-    with psycopg.connect(writer.url, autocommit=True) as connection:
+    lower = "UPDATE holdfast.workspaces SET fence = 0"
+    with (
+        psycopg.connect(writer.url, autocommit=True) as connection,
+        pytest.raises(psycopg.errors.InsufficientPrivilege),
+    ):
+        connection.execute(lower)
+    with psycopg.connect(url, autocommit=True) as connection:  # its owner may
         connection.execute(
             "UPDATE holdfast.streams SET fence = %s WHERE name = 'agent:a' AND workspace = %s",
             (old["fence"], writer.number()),

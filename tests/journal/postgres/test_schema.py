@@ -11,8 +11,8 @@ import pytest
 from holdfast.journal.postgres import connect
 from holdfast.journal.postgres.journal import PostgresJournal
 from holdfast.kernel.errors import HoldfastError
+from holdfast.testing.journal.examples import finding, write
 from tests.cli.conftest import Holdfast
-from tests.journal.conformance.examples import finding, write
 
 
 def test_of_many_who_come_first_one_makes_the_schema(empty_database: str) -> None:
@@ -42,14 +42,14 @@ def test_of_many_who_come_first_one_makes_the_schema(empty_database: str) -> Non
 
 def upgrade(url: str, folder: Path, oldest: int) -> None:
     """What the next holdfast would do on its first command."""
-    (folder / "0002_priority.sql").write_text(
+    (folder / "0004_priority.sql").write_text(
         f"-- oldest: {oldest}\n"
         "ALTER TABLE holdfast.records ADD COLUMN priority integer NOT NULL DEFAULT 0;\n"
         "ALTER TABLE holdfast.streams ADD COLUMN owner text NOT NULL DEFAULT '';\n"
     )
     session = connect.connect(url)
-    assert connect.migrate(session, 2, str(folder)) == (2, oldest)
-    assert connect.migrate(session, 2, str(folder)) == (2, oldest), "again is a no-op"
+    assert connect.migrate(session, 4, str(folder)) == (4, oldest)
+    assert connect.migrate(session, 4, str(folder)) == (4, oldest), "again is a no-op"
     session.close()
 
 
@@ -57,7 +57,7 @@ def test_the_old_holdfast_goes_on_beside_the_new_one(empty_database: str, tmp_pa
     old = PostgresJournal(empty_database, "both", "old")
     write(old, "note:plan")
 
-    upgrade(empty_database, tmp_path, oldest=1)
+    upgrade(empty_database, tmp_path, oldest=3)
 
     write(old, "note:plan")
     late = PostgresJournal(empty_database, "both", "old too")
@@ -76,20 +76,20 @@ def test_a_format_that_has_no_room_for_us_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     PostgresJournal(empty_database, "gone", "").close()
-    upgrade(empty_database, tmp_path, oldest=2)
+    upgrade(empty_database, tmp_path, oldest=4)
     monkeypatch.setenv("HOLDFAST_URL", empty_database)
     answer = holdfast("note", "x", "--json")
     assert (answer.code, answer.envelope["error"]["kind"]) == (1, "newer_format")
-    assert "format 2" in answer.envelope["error"]["message"]
+    assert "format 4" in answer.envelope["error"]["message"]
 
 
 def test_a_migration_that_fails_leaves_nothing_behind(empty_database: str, tmp_path: Path) -> None:
     journal = PostgresJournal(empty_database, "half", "")
-    (tmp_path / "0002_broken.sql").write_text(
-        "-- oldest: 1\nCREATE TABLE holdfast.half (x text);\nSELECT 1 / 0;\n"
+    (tmp_path / "0004_broken.sql").write_text(
+        "-- oldest: 3\nCREATE TABLE holdfast.half (x text);\nSELECT 1 / 0;\n"
     )
     with pytest.raises(psycopg.Error):
-        connect.migrate(journal.session(), 2, str(tmp_path))
+        connect.migrate(journal.session(), 4, str(tmp_path))
     write(journal, "note:plan")
     [(half,)] = journal.session().execute("SELECT to_regclass('holdfast.half')").fetchall()
     assert half is None
@@ -100,13 +100,13 @@ def test_an_upgrade_waits_for_the_other_that_is_under_way(
     empty_database: str, tmp_path: Path
 ) -> None:
     PostgresJournal(empty_database, "w", "").close()
-    (tmp_path / "0002_once.sql").write_text("-- oldest: 1\nCREATE TABLE holdfast.once (x text);\n")
+    (tmp_path / "0004_once.sql").write_text("-- oldest: 3\nCREATE TABLE holdfast.once (x text);\n")
     sessions = [connect.connect(empty_database) for _ in range(4)]
     results: list[object] = []
 
     def go(session: connect.ServerSession) -> None:
         try:
-            results.append(connect.migrate(session, 2, str(tmp_path)))
+            results.append(connect.migrate(session, 4, str(tmp_path)))
         except Exception as error:
             results.append(error)
 
@@ -115,7 +115,7 @@ def test_an_upgrade_waits_for_the_other_that_is_under_way(
         thread.start()
     for thread in threads:
         thread.join()
-    assert results == [(2, 1)] * 4
+    assert results == [(4, 3)] * 4
     for session in sessions:
         session.close()
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.kernel.text import split_words
 from tests.cli.conftest import Holdfast
 from tests.journal.postgres.proxy import Network
 
@@ -28,22 +29,47 @@ def openssl(*words: str, at: Path) -> None:
 
 def authority(folder: Path, name: str) -> None:
     openssl(
-        *("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"),
-        *("-keyout", f"{name}.key", "-out", f"{name}.crt", "-days", "2", "-subj", f"/CN={name}"),
+        *split_words("req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes"),
+        "-keyout",
+        f"{name}.key",
+        "-out",
+        f"{name}.crt",
+        "-days",
+        "2",
+        "-subj",
+        f"/CN={name}",
         at=folder,
     )
 
 
 def issue(folder: Path, name: str, signer: str, address: str) -> None:
     openssl(
-        *("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"),
-        *("-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", "/CN=db"),
+        *split_words("req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes"),
+        "-keyout",
+        f"{name}.key",
+        "-out",
+        f"{name}.csr",
+        "-subj",
+        "/CN=db",
         at=folder,
     )
     (folder / f"{name}.ext").write_text(f"subjectAltName={address}\n")
     openssl(
-        *("x509", "-req", "-in", f"{name}.csr", "-CA", f"{signer}.crt", "-CAkey", f"{signer}.key"),
-        *("-CAcreateserial", "-days", "2", "-extfile", f"{name}.ext", "-out", f"{name}.crt"),
+        "x509",
+        "-req",
+        "-in",
+        f"{name}.csr",
+        "-CA",
+        f"{signer}.crt",
+        "-CAkey",
+        f"{signer}.key",
+        "-CAcreateserial",
+        "-days",
+        "2",
+        "-extfile",
+        f"{name}.ext",
+        "-out",
+        f"{name}.crt",
         at=folder,
     )
 

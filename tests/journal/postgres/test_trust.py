@@ -65,9 +65,17 @@ def test_nothing_connects_before_somebody_said_so(
 ) -> None:
     name(stranger.url)
     for words in (
-        *(["note", "my plan"], ["status"], ["checkpoint", "--skip-git"], ["history"], ["verify"]),
-        *(["agent", "list"], ["agent", "start", "Secondary-A", "--feature", "f"], ["gc"]),
-        *(["gate", "list"], ["snapshot", "create"], ["journal", "move", "--to", "local"]),
+        ["note", "my plan"],
+        ["status"],
+        ["checkpoint", "--skip-git"],
+        ["history"],
+        ["verify"],
+        ["agent", "list"],
+        ["agent", "start", "Secondary-A", "--feature", "f"],
+        ["gc"],
+        ["gate", "list"],
+        ["snapshot", "create"],
+        ["journal", "move", "--to", "local"],
     ):
         answer = holdfast(*words, "--json")
         assert answer.code == 4, words
@@ -168,10 +176,3 @@ def test_a_file_of_words_that_is_broken_trusts_nobody(
 
 def test_there_is_nothing_to_trust(repository: Path, holdfast: Holdfast) -> None:
     assert holdfast("trust").code == 3
-
-
-def test_the_old_name_says_what_it_is_called_now(repository: Path, holdfast: Holdfast) -> None:
-    old = holdfast("journal", "trust", "--forget")
-    assert (old.code, old.out) == (0, "Nothing was trusted.\n")
-    assert "`holdfast trust` now" in old.err
-    assert "trust" not in holdfast("journal", "--help").out

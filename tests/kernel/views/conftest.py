@@ -10,9 +10,13 @@ import pytest
 from tests.kernel.views.scene import Scene, give_to_nobody, new_repository, open_to_all, remove
 
 
+def new_scene(folder: Path) -> Scene:
+    return Scene(new_repository(folder))
+
+
 @pytest.fixture
 def scene(tmp_path: Path) -> Iterator[Scene]:
-    scene = Scene(new_repository(tmp_path / "project"))
+    scene = new_scene(tmp_path / "project")
     yield scene
     scene.close()
 

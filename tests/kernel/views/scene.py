@@ -16,10 +16,10 @@ from holdfast.journal.chain import verify
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.commit import REPAIR, Order, commit
 from holdfast.kernel.state import load
+from holdfast.kernel.streams import open_writer
 from holdfast.kernel.workspace import Workspace, discover
 from holdfast.kernel.writer import Writer
 from holdfast.note.rules import note
-from holdfast.streams import open_writer
 from tests import warm
 from tests.trees import copy_tree
 
@@ -39,7 +39,7 @@ BECOME_NOBODY = f"""
 import ctypes, difflib, errno, fcntl, json, os, pathlib, re, resource, subprocess, sys, tomllib
 import holdfast.kernel.filesystem, holdfast.journal.migrate, holdfast.kernel.lock
 import holdfast.kernel.commit, holdfast.kernel.digest, holdfast.kernel.writer
-import holdfast.journal.sqlite, holdfast.note.rules.note, holdfast.streams
+import holdfast.journal.sqlite, holdfast.note.rules.note, holdfast.registry
 os.setgroups([])
 os.setgid({NOBODY})
 os.setuid({NOBODY})
@@ -51,7 +51,7 @@ import os, signal, sys
 from holdfast.kernel import clock, crash
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import discover
-from holdfast.streams import open_writer
+from holdfast.kernel.streams import open_writer
 
 workspace = discover(sys.argv[1])
 writer = open_writer(workspace)

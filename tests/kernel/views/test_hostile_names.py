@@ -193,8 +193,16 @@ def queue(command: dict[str, Any], stream: str) -> Path:
 
 
 FOLDERS = [
-    *(".git/refs/heads", ".GIT/refs/heads", "sub/.git", ".git /hooks", ".git.", "git~1/x"),
-    *(".g\u200cit/hooks", ".git::$INDEX_ALLOCATION", "../outside", "/tmp"),
+    ".git/refs/heads",
+    ".GIT/refs/heads",
+    "sub/.git",
+    ".git /hooks",
+    ".git.",
+    "git~1/x",
+    ".g\u200cit/hooks",
+    ".git::$INDEX_ALLOCATION",
+    "../outside",
+    "/tmp",
 ]
 
 

@@ -1,18 +1,15 @@
-"""A writer remembers what the journal knows of the files that it wrote. What happens to them, to the stream and
-to the folders between two of its commits counts all the same."""
+"""What happens to a view, to its stream and to the folders between two commits of one writer counts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from holdfast.journal.sqlite import SqliteJournal
 from holdfast.kernel import clock
 from holdfast.kernel.errors import NotAllowed
+from holdfast.kernel.streams import open_writer
 from holdfast.kernel.workspace import discover
-from holdfast.streams import open_writer
 from tests.kernel.views.scene import STREAM, Scene
 
 
@@ -21,25 +18,6 @@ def another_writes(scene: Scene, text: str) -> None:
     command = {"add": text, "by": "another"}
     open_writer(workspace).execute(STREAM, command, actor="another", now=clock.now())
     workspace.close()
-
-
-def test_the_next_commit_does_not_ask_the_journal_for_its_files(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[str] = []
-    for name in ("views", "effects"):
-        ask: Callable[..., list[object]] = getattr(SqliteJournal, name)
-
-        def counted(*_: object, ask: Callable[..., list[object]] = ask, **what: object) -> object:
-            asked.append(ask.__name__)
-            return ask(*_, **what)
-
-        monkeypatch.setattr(SqliteJournal, name, counted)
-    scene.note("one")
-    asked.clear()
-    scene.note("two")
-    assert asked == []
-    assert scene.text() == scene.rendered()
 
 
 def test_another_writer_in_between_is_kept(scene: Scene) -> None:

@@ -3,15 +3,15 @@ lines, in the protocol's words. The log takes the lines, the console the boxes; 
 
 from __future__ import annotations
 
-from holdfast.budgets.rules.thresholds import MILLIONTHS, millionths
+from collections.abc import Sequence
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from holdfast.budgets.rules.thresholds import QUANTITIES, show_percent
 
 # The protocol's own boxes are so wide inside; a longer row makes a wider one.
 NARROWEST = 54
 TITLE_INDENT = 11
+# The command of autopilot that the document's box names, and ours.
+COCKPIT, OURS = "/autopilot:cockpit --reset-alerts", "holdfast guard reset"
 CLEARED = "✅ All alert acknowledgments cleared"
 ACKNOWLEDGED = "✅ Acknowledged. Continuing..."
 ACKNOWLEDGED_BEFORE = "⏩ Alert acknowledged previously, continuing..."
@@ -20,34 +20,14 @@ CONTINUING = "   Continuing execution..."
 
 
 def amount(type: str, value: float) -> str:
-    """`$26.50`, `42%`, `3`. Cut off, not rounded: 24.999 must not look like a limit of 25."""
-    if value == float("inf"):
-        return "no limit"
-    if type == "cost":
-        return f"${_cut_off(value)}"
-    if type in ("errors", "turns"):
-        return str(int(value))
-    if type == "minutes":
-        return f"{int(value)} min"
-    if type == "tokens":
-        return f"{int(value):,}"
-    return f"{_two_decimals(value)}%"
+    """`$26.50`, `42%`, `3`."""
+    return "no limit" if value == float("inf") else QUANTITIES[type].show(value)
 
 
 def short_amount(type: str, value: float) -> str:
     """As in a warning: `$10`, without the cents where there are none; AMB-PILOT-13."""
     text = amount(type, value)
     return text.removesuffix(".00") if type == "cost" else text
-
-
-def _two_decimals(value: float) -> str:
-    """A number with at most two decimals, and none that say nothing."""
-    return _cut_off(value).rstrip("0").rstrip(".")
-
-
-def _cut_off(value: float) -> str:
-    hundredths = millionths(value) * 100 // MILLIONTHS
-    return f"{hundredths / 100:.2f}"
 
 
 def name_of(type: str) -> str:
@@ -59,8 +39,12 @@ def warning(type: str, value: float, threshold: float) -> list[str]:
     return [f"📝 Warning: {name_of(type)} at {reached} (threshold: {limit})", CONTINUING]
 
 
-def alert(type: str, value: float, threshold: float, stop: float) -> list[str]:
+def alert(
+    type: str, value: float, threshold: float, stop: float, *, aligned: bool = False
+) -> list[str]:
+    """Return the alert's box as the document has it; aligned, for a terminal."""
     return _box(
+        aligned,
         "🔶 ALERT: Threshold Reached",
         [
             f"Type:      {name_of(type)}",
@@ -77,8 +61,18 @@ def alert(type: str, value: float, threshold: float, stop: float) -> list[str]:
     )
 
 
-def stop(type: str, value: float, threshold: float, level: str = "stop") -> list[str]:
+def stop(
+    type: str,
+    value: float,
+    threshold: float,
+    level: str = "stop",
+    *,
+    aligned: bool = False,
+    resume: str = COCKPIT,
+) -> list[str]:
+    """Return the stop's box, likewise. `resume` is the command that its last row names."""
     return _box(
+        aligned,
         "🛑 STOP: Threshold Exceeded",
         [
             f"Type:      {name_of(type)}",
@@ -91,13 +85,12 @@ def stop(type: str, value: float, threshold: float, level: str = "stop") -> list
             "Options:",
             "1. Increase threshold in .autopilot/config.yaml",
             "2. Review and optimize remaining work",
-            "3. Resume with /autopilot:cockpit --reset-alerts",
+            f"3. Resume with {resume}",
         ],
     )
 
 
-# The protocol's box names commands of autopilot; this one is ours.
-LIFT = "A person lifts this stop in a terminal: holdfast guard reset"
+LIFT = f"A person lifts this stop in a terminal: {OURS}"
 
 
 def saved(path: str) -> str:
@@ -106,7 +99,7 @@ def saved(path: str) -> str:
 
 def log_of(type: str, level: str, value: float, how: str) -> list[str]:
     """The lines that the protocol logs for one crossing."""
-    number = _two_decimals(value)
+    number = show_percent(value).removesuffix("%")
     lines = [f"⚠️ Threshold triggered: {type} at {level} ({number})"]
     if how == "warned":
         lines.append(f"📝 Warning: {type} reached {number}")
@@ -122,8 +115,8 @@ def log_of(type: str, level: str, value: float, how: str) -> list[str]:
     return lines
 
 
-def _box(title: str, values: Sequence[str], text: Sequence[str]) -> list[str]:
-    """Three regions. Aligned, which the protocol's own example is not; AMB-PILOT-12."""
+def _box(aligned: bool, title: str, values: Sequence[str], text: Sequence[str]) -> list[str]:
+    """Return three regions. In the document a row is one column wider than its bars; AMB-PILOT-12."""
     from holdfast.kernel.text import width  # hooks draw no boxes
 
     regions = [
@@ -133,9 +126,10 @@ def _box(title: str, values: Sequence[str], text: Sequence[str]) -> list[str]:
     ]
     columns = max(NARROWEST, *(width(row) + 1 for region in regions for row in region))
     bar = "═" * columns
+    wide = columns if aligned else columns + 1
     lines = [f"╔{bar}╗"]
     for position, region in enumerate(regions):
         if position:
             lines.append(f"╠{bar}╣")
-        lines += [f"║{row}{' ' * (columns - width(row))}║" for row in region]
+        lines += [f"║{row}{' ' * (wide - width(row))}║" for row in region]
     return [*lines, f"╚{bar}╝"]

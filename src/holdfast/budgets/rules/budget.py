@@ -6,6 +6,8 @@ and the newest waypoint; `metrics.jsonl` is appended from its records, in `holdf
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from holdfast.budgets.rules import documents
 from holdfast.budgets.rules.boxes import amount
 from holdfast.budgets.rules.ledger import LONGEST_ERROR, absorb, apply, initial
@@ -29,10 +31,7 @@ from holdfast.kernel.errors import Conflict, NotAllowed, NotFound, Usage
 from holdfast.kernel.rules import Decision, Person
 from holdfast.kernel.text import quote
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from holdfast.budgets.rules.ledger import (
         Acknowledgment,
         BudgetCheck,
@@ -250,7 +249,7 @@ def _acknowledge(state: BudgetState, command: Any, now: int) -> Decision:
         return Decision()
     # `alert`: it was acknowledged before, without the signature that is asked for.
     pending: Pending = command.get("alert") or state["pending"][type]
-    value: float = state["values"].get(type) or pending["value"]  # type: ignore[assignment]
+    value: float = state["values"].get(type) or pending["value"]
     until = command.get("until")
     if until is not None and until <= value:
         raise Usage(f"The ceiling {until:g} is reached already: {type} is at {value:g}.")
@@ -273,7 +272,7 @@ def _acknowledge(state: BudgetState, command: Any, now: int) -> Decision:
 def _find_alert(state: BudgetState, type: str) -> str | None:
     """The type, when its alert waits; None when a person has acknowledged it already."""
     if type not in ALL_TYPES:
-        raise Usage(f"{type!r:.40} is none of {', '.join(ALL_TYPES)}.")
+        raise Usage(f"{type!r:.40} is not one of {', '.join(ALL_TYPES)}.")
     if state["stopped"] is not None:
         raise Conflict("A stop holds; there is nothing to acknowledge.", hint=f"{LIFT} lifts it.")
     if type in state["pending"]:
@@ -348,7 +347,7 @@ def judge(state: BudgetState, check: BudgetCheck, now: int) -> Ruling:
     seen = state["sessions"].get(check["session"])
     values = keep_highest(state, check)
     for type in ALL_TYPES:
-        value: float | None = values.get(type)  # type: ignore[assignment]
+        value: float | None = values.get(type)
         level = level_of(check["limits"], type, value) if value is not None else None
         waiting = _waits_here(state, check, type)
         if waiting is not None and level in (None, WARNING):
@@ -385,9 +384,9 @@ def keep_highest(state: BudgetState, check: BudgetCheck) -> Values:
     highest = seen.get("highest", {}) if seen else {}
     values = check["values"].copy()
     for type in check.get("reported", TYPES):
-        value: float | None = values.get(type)  # type: ignore[assignment]
+        value: float | None = values.get(type)
         if type in highest and (value is None or value < highest[type]):
-            values[type] = highest[type]  # type: ignore[literal-required]
+            values[type] = highest[type]
     return values
 
 

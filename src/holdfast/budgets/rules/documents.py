@@ -3,14 +3,14 @@ waypoints `.autopilot/waypoints/<reason>-YYYYMMDD-HHMMSS.json`, from which work 
 
 from __future__ import annotations
 
-from holdfast.budgets.rules.thresholds import ALL_TYPES, LEVELS, TYPES
+from typing import TYPE_CHECKING, Any
+
+from holdfast.budgets.rules.thresholds import ALL_TYPES, LEVELS, QUANTITIES, TYPES
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.rules import Unparsable
+from holdfast.kernel.text import split_words
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from holdfast.budgets.rules.ledger import Acknowledgment, BudgetState, Position, Saved, Values
     from holdfast.budgets.rules.thresholds import Limits
 
@@ -18,17 +18,6 @@ ACKNOWLEDGMENTS = ".autopilot/state/acknowledgments.json"
 THRESHOLDS = ".autopilot/state/thresholds.json"
 # The protocol writes the first; its siblings the others. AMB-PILOT-07
 _VALUE_NAMES = ("value_at_ack", "value_at_acknowledgment", "value")
-_NUMBERS = {
-    "cost": "cost",
-    "context": "context_percent",
-    "variance": "variance_percent",
-    "errors": "error_count",
-    "turns": "turns",
-    "minutes": "minutes",
-    "tokens": "tokens",
-    "subagent": "subagent_percent",
-    "quota": "quota_percent",
-}
 WAYPOINTS = ".autopilot/waypoints"
 THRESHOLD_STOP = "threshold_stop"
 ALERT_STOP = "alert_stop"
@@ -36,10 +25,9 @@ CONTEXT_ALERT = "context_alert"
 EXCEEDED = "Threshold exceeded"
 # The one reason whose file has a name of its own; AMB-PILOT-28.
 _STOP_PREFIX = "stop"
-_ORDER = (
-    *("id", "reason", "created_at", "session_id", "trigger", "phase", "plan"),
-    *("last_task_completed", "next_task", "totals", "thresholds", "acknowledgments"),
-    "resume_command",
+_ORDER = split_words(
+    "id reason created_at session_id trigger phase plan last_task_completed next_task totals "
+    "thresholds acknowledgments resume_command"
 )
 
 
@@ -106,7 +94,7 @@ def write_acknowledgments(state: BudgetState) -> str:
         "last_reset": state["last_reset"],
         **dict(sorted(state["extra"].get(ACKNOWLEDGMENTS, {}).items())),
     }
-    return canonical_json.indented(document) + "\n"
+    return canonical_json.dump_indented(document) + "\n"
 
 
 def read_thresholds(text: str) -> dict[str, Any]:
@@ -120,14 +108,13 @@ def write_thresholds(state: BudgetState) -> str:
     shown = [type for type in ALL_TYPES if type in TYPES or type in state["values"]]
     document = {
         "current_values": {
-            _NUMBERS[type]: _number(state["values"][type])  # type: ignore[literal-required]
-            for type in shown
+            QUANTITIES[type].in_file: _number(state["values"][type]) for type in shown
         },
         "levels_triggered": {type: state["levels"].get(type) for type in shown},
         "last_check": state["last_check"],
         **dict(sorted(state["extra"].get(THRESHOLDS, {}).items())),
     }
-    return canonical_json.indented(document) + "\n"
+    return canonical_json.dump_indented(document) + "\n"
 
 
 def _number(value: float | None) -> float | None:
@@ -201,7 +188,7 @@ def write_waypoint(saved: Saved) -> str:
     ordered["thresholds"] = {
         level: _in_order(content["thresholds"][level], ALL_TYPES) for level in LEVELS
     }
-    return canonical_json.indented(ordered) + "\n"
+    return canonical_json.dump_indented(ordered) + "\n"
 
 
 def _in_order(values: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
+
 from holdfast.budgets.rules import documents as files
-from holdfast.budgets.rules.thresholds import ALL_TYPES, millionths
+from holdfast.budgets.rules.thresholds import ALL_TYPES, TYPES
+from holdfast.kernel.blank import blank
+from holdfast.kernel.money import millionths
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Literal, NotRequired, TypedDict
-
     from holdfast.budgets.rules.thresholds import Limits
     from holdfast.journal.interface import Event
     from holdfast.kernel.views.reconcile import Change
@@ -16,19 +17,9 @@ if TYPE_CHECKING:
     How = Literal["warned", "acknowledged", "waiting", "stopped"]
     Verdict = Literal["go", "wait", "stop"]
 
-    class Values(TypedDict):
-        """What was measured or reported; None is unknown and never passes as zero."""
-
-        cost: float | None
-        context: float | None
-        variance: float | None
-        errors: float | None
-        # Of people's own limits, only where there is one.
-        turns: NotRequired[float | None]
-        minutes: NotRequired[float | None]
-        tokens: NotRequired[float | None]
-        subagent: NotRequired[float | None]
-        quota: NotRequired[float | None]
+    # By type, what was measured or reported; None is unknown and never passes as zero. Of people's own types,
+    # only those that have a limit.
+    Values = dict[str, float | None]
 
     class Added(TypedDict):
         """What programs reported. Money in millionths; None: none was reported."""
@@ -128,34 +119,6 @@ if TYPE_CHECKING:
         path: str
         content: dict[str, Any]
 
-    class BudgetState(TypedDict):
-        name: str
-        opened: bool
-        added: Added
-        steps: dict[str, StepSum]
-        values: Values
-        levels: dict[str, str | None]
-        last_check: str | None
-        limits: Limits
-        # Limits that stay: those that a person gave at a reset, and those that a flag lowered when a
-        # waypoint was written.
-        given: Limits
-        lowered: Limits
-        sessions: dict[str, SeenLevels]
-        pending: dict[str, Pending]
-        acknowledgments: dict[str, Acknowledgment]
-        last_reset: str | None
-        stopped: Halt | None
-        waypoint: Saved | None
-        crossings: int
-        # Errors of a session that a person has put behind it, by session.
-        forgiven: dict[str, int]
-        extra: dict[str, dict[str, Any]]
-        lift: NotRequired[Lift]
-        # The person's own limits for all projects, as they were last seen or confirmed, and who confirmed them.
-        own: NotRequired[Limits]
-        confirmed: NotRequired[list[OwnConfirmed]]
-
     class BudgetCheck(TypedDict):
         """The command that asks whether work may go on."""
 
@@ -186,6 +149,35 @@ if TYPE_CHECKING:
         elapsed: int | None
 
 
+class BudgetState(TypedDict):
+    name: str
+    opened: bool
+    added: Added
+    steps: dict[str, StepSum]
+    values: Values
+    levels: dict[str, str | None]
+    last_check: str | None
+    limits: Limits
+    # Limits that stay: those that a person gave at a reset, and those that a flag lowered when a
+    # waypoint was written.
+    given: Limits
+    lowered: Limits
+    sessions: dict[str, SeenLevels]
+    pending: dict[str, Pending]
+    acknowledgments: dict[str, Acknowledgment]
+    last_reset: str | None
+    stopped: Halt | None
+    waypoint: Saved | None
+    crossings: int
+    # Errors of a session that a person has put behind it, by session.
+    forgiven: dict[str, int]
+    extra: dict[str, dict[str, Any]]
+    lift: NotRequired[Lift]
+    # The person's own limits for all projects, as they were last seen or confirmed, and who confirmed them.
+    own: NotRequired[Limits]
+    confirmed: NotRequired[list[OwnConfirmed]]
+
+
 # So many of the newest sessions and errors are remembered.
 SESSIONS_KEPT = 64
 ERRORS_KEPT = 5
@@ -193,27 +185,18 @@ LONGEST_ERROR = 500
 
 
 def initial(stream: str) -> BudgetState:
-    return {
-        "name": stream.partition(":")[2],
-        "opened": False,
-        "added": {"cost": None, "tokens": 0, "errors": 0, "recent_errors": []},
-        "steps": {},
-        "values": {"cost": None, "context": None, "variance": None, "errors": None},
-        "levels": {},
-        "last_check": None,
-        "limits": {},
-        "given": {},
-        "lowered": {},
-        "sessions": {},
-        "pending": {},
-        "acknowledgments": {},
-        "last_reset": None,
-        "stopped": None,
-        "waypoint": None,
-        "crossings": 0,
-        "forgiven": {},
-        "extra": {},
-    }
+    added: Added = {"cost": None, "tokens": 0, "errors": 0, "recent_errors": []}
+    values = dict.fromkeys(TYPES)
+    state: BudgetState = blank(
+        BudgetState,
+        name=stream.partition(":")[2],
+        added=added,
+        values=values,
+        limits={},
+        given={},
+        lowered={},
+    )
+    return state
 
 
 def last_items(items: dict[str, Any], name: str, value: Any, most: int) -> dict[str, Any]:

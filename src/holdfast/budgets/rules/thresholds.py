@@ -6,49 +6,26 @@ Amounts are written as people write them: `$10`, `30%`, `3`, `30min`. All others
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
 from holdfast.kernel.clock import HOUR, MINUTE
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.money import cut_off, dollars
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
-
-    # level, then type: the number from which on the level holds.
-    Limits = dict[str, dict[str, float]]
-    # level, then type: which layer set the number.
-    Sources = dict[str, dict[str, str]]
+# level, then type: the number from which on the level holds.
+Limits = dict[str, dict[str, float]]
+# level, then type: which layer set the number.
+Sources = dict[str, dict[str, str]]
 
 SECOND = 1000
 # A longer number is a slip of the hand, and more than a float holds exactly.
 MOST_DIGITS = 12
-# Money is counted in millionths: sums of 0.1 must reach 25 exactly.
-MILLIONTHS = 1_000_000
 _SPANS = {"s": SECOND, "sec": SECOND, "min": MINUTE, "m": MINUTE, "h": HOUR}
-# In the order in which they are looked at; PILOT-57.
-TYPES = ("cost", "context", "variance", "errors")
-# What people ask for beside them. Without a number of theirs these limit nothing.
-EXTRA_TYPES = ("turns", "minutes", "tokens", "subagent", "quota")
-ALL_TYPES = (*TYPES, *EXTRA_TYPES)
-# Values that only grow: a new session does not begin them anew, so a higher limit is needed.
-LASTING = ("cost", "variance", "turns", "minutes", "tokens", "subagent")
-# Percentages of single sessions, which do not add up over those of a run.
-SHARES = ("subagent", "quota")
 WARNING, ALERT, STOP = LEVELS = ("warning", "alert", "stop")
-DEFAULTS: Limits = {
-    WARNING: {"cost": 10.0, "context": 30, "variance": 20, "errors": 2},
-    ALERT: {"cost": 25.0, "context": 40, "variance": 30, "errors": 3},
-    STOP: {"cost": 50.0, "context": 50, "variance": 50, "errors": 5},
-}
 LOG_WARNING, PREPARE, PAUSE = "log_warning", "prepare_checkpoint", "pause_for_ack"
 REVIEW, INVESTIGATE = "pause_for_review", "pause_and_investigate"
 HARD_STOP, FORCE, ESCALATE = "hard_stop", "force_checkpoint", "escalate_to_user"
-ACTIONS: dict[str, dict[str, str]] = {
-    WARNING: dict.fromkeys(TYPES, LOG_WARNING),
-    ALERT: {"cost": PAUSE, "context": PREPARE, "variance": REVIEW, "errors": INVESTIGATE},
-    STOP: {"cost": HARD_STOP, "context": FORCE, "variance": ESCALATE, "errors": HARD_STOP},
-}
-EXTRA_ACTIONS = {WARNING: LOG_WARNING, ALERT: PAUSE, STOP: HARD_STOP}
 # What a level's action means for the session at work.
 STOPPING = (HARD_STOP, FORCE, ESCALATE)
 
@@ -110,16 +87,56 @@ def _number(text: str, bare: str, wanted: str) -> float:
     return float(bare)
 
 
-UNITS: dict[str, Callable[[str], float]] = {
-    "cost": money,
-    "context": percent,
-    "variance": percent,
-    "errors": count,
-    "turns": count,
-    "minutes": minutes,
-    "tokens": tokens,
-    "subagent": percent,
-    "quota": percent,
+def show_percent(value: float) -> str:
+    return f"{cut_off(value).rstrip('0').rstrip('.')}%"
+
+
+def show_whole(value: float) -> str:
+    return f"{int(value):,}"
+
+
+class Quantity(NamedTuple):
+    """What a budget can limit: how a number of it is read and shown, its name in `thresholds.json`, the
+    protocol's limits and actions at the three levels. Without limits it limits nothing until a person sets one.
+
+    `is_lasting`: it only grows, so that after a stop a higher limit is needed. `is_share`: a percentage of a
+    single session, which does not add up over those of a run."""
+
+    name: str
+    read: Callable[[str], float]
+    show: Callable[[float], str]
+    in_file: str
+    limits: tuple[float, float, float] | None = None
+    actions: tuple[str, str, str] = (LOG_WARNING, PAUSE, HARD_STOP)
+    is_lasting: bool = False
+    is_share: bool = False
+
+
+# In the order in which they are looked at (PILOT-57): the protocol's four, then what people ask for beside them.
+QUANTITIES = {
+    one.name: one
+    for one in (
+        Quantity("cost", money, dollars, "cost", (10.0, 25.0, 50.0), is_lasting=True),
+        Quantity("context", percent, show_percent, "context_percent", (30, 40, 50), (LOG_WARNING, PREPARE, FORCE)),
+        Quantity("variance", percent, show_percent, "variance_percent", (20, 30, 50), (LOG_WARNING, REVIEW, ESCALATE), is_lasting=True),
+        Quantity("errors", count, show_whole, "error_count", (2, 3, 5), (LOG_WARNING, INVESTIGATE, HARD_STOP)),
+        Quantity("turns", count, show_whole, "turns", is_lasting=True),
+        Quantity("minutes", minutes, "{:.0f} min".format, "minutes", is_lasting=True),
+        Quantity("tokens", tokens, show_whole, "tokens", is_lasting=True),
+        Quantity("subagent", percent, show_percent, "subagent_percent", is_lasting=True, is_share=True),
+        Quantity("quota", percent, show_percent, "quota_percent", is_share=True),
+    )
+}  # fmt: skip
+ALL_TYPES = tuple(QUANTITIES)
+TYPES = tuple(name for name, one in QUANTITIES.items() if one.limits)
+EXTRA_TYPES = tuple(name for name, one in QUANTITIES.items() if not one.limits)
+DEFAULTS: Limits = {
+    level: {name: one.limits[at] for name, one in QUANTITIES.items() if one.limits}
+    for at, level in enumerate(LEVELS)
+}
+ACTIONS = {
+    level: {name: one.actions[at] for name, one in QUANTITIES.items()}
+    for at, level in enumerate(LEVELS)
 }
 
 
@@ -131,14 +148,6 @@ def is_number(value: object) -> bool:
 def is_amount(value: object) -> bool:
     """Whether a program's number can be one: finite and not negative."""
     return is_number(value) and float(value) >= 0  # type: ignore[arg-type]
-
-
-def millionths(amount: float) -> int:
-    return round(amount * MILLIONTHS)
-
-
-def from_millionths(amount: int) -> float:
-    return amount / MILLIONTHS
 
 
 def level_of(limits: Limits, type: str, value: float) -> str | None:
@@ -180,7 +189,7 @@ def read(section: Any, where: str) -> Limits:
 
 def parse_amount(type: str, text: str, key: str) -> float:
     try:
-        return UNITS[type](text)
+        return QUANTITIES[type].read(text)
     except ValueError as problem:
         raise bad(key, str(problem)) from None
 
@@ -211,24 +220,22 @@ def combine(weaker: Limits, stronger: Limits) -> Limits:
     return both
 
 
-def drop_type(limits: Limits, type: str) -> Limits:
-    """The numbers of all types but one."""
+def select(limits: Limits, keeps: Callable[[str, str, float], bool]) -> Limits:
+    """Return the numbers of which `keeps(level, type, number)` is true."""
     return {
-        level: {other: number for other, number in numbers.items() if other != type}
+        level: {type: number for type, number in numbers.items() if keeps(level, type, number)}
         for level, numbers in limits.items()
     }
 
 
+def drop_type(limits: Limits, type: str) -> Limits:
+    """The numbers of all types but one."""
+    return select(limits, lambda _, other, number: other != type)
+
+
 def keep_lower(some: Limits, others: Limits) -> Limits:
     """Those of the numbers that are lower than others: a flag that was kept raises nothing."""
-    return {
-        level: {
-            type: number
-            for type, number in numbers.items()
-            if number < others[level].get(type, float("inf"))
-        }
-        for level, numbers in some.items()
-    }
+    return select(some, lambda level, kind, number: number < number_at(others, level, kind))
 
 
 def stack(layers: Sequence[tuple[str, Limits]]) -> tuple[Limits, Sources]:
@@ -310,7 +317,7 @@ def read_what_is_sound(section: Any) -> Limits:
     for level, numbers in section.items() if isinstance(section, dict) else ():
         for type, text in numbers.items() if isinstance(numbers, dict) else ():
             try:
-                limits[level][type] = UNITS[type](text)
+                limits[level][type] = QUANTITIES[type].read(text)
             except (ValueError, KeyError, TypeError, AttributeError):
                 continue
     return limits

@@ -3,39 +3,35 @@ one level of one type: they say what is done there, and may say where it is; AMB
 
 from __future__ import annotations
 
+from typing import Any, TypedDict
+
 from holdfast.budgets.rules import thresholds
 from holdfast.budgets.rules.thresholds import (
     ACTIONS,
     ALERT,
-    EXTRA_ACTIONS,
-    EXTRA_TYPES,
     FORCE,
     HARD_STOP,
     LEVELS,
     STOP,
     WARNING,
+    Limits,
     bad,
     nearest,
     parse_amount,
 )
 from holdfast.kernel.clock import MINUTE
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, TypedDict
 
-    from holdfast.budgets.rules.thresholds import Limits
+class Trigger(TypedDict, total=False):
+    """One entry: `threshold` in its type's unit, `duration` in milliseconds."""
 
-    class Trigger(TypedDict, total=False):
-        """One entry: `threshold` in its type's unit, `duration` in milliseconds."""
-
-        type: str
-        action: str
-        frequency: str
-        threshold: float
-        count: int
-        duration: int
-        signal: str
+    type: str
+    action: str
+    frequency: str
+    threshold: float
+    count: int
+    duration: int
+    signal: str
 
 
 TIME_ELAPSED = "time_elapsed"
@@ -160,10 +156,7 @@ def in_force(given: list[Trigger]) -> list[Trigger]:
 
 def actions_of(triggers: list[Trigger]) -> dict[str, dict[str, str]]:
     """What is done at each level of each type."""
-    actions = {
-        level: {**of, **dict.fromkeys(EXTRA_TYPES, EXTRA_ACTIONS[level])}
-        for level, of in ACTIONS.items()
-    }
+    actions = {level: {**of} for level, of in ACTIONS.items()}
     for trigger in triggers:
         if trigger["type"] in BOUND:
             type, level, _ = BOUND[trigger["type"]]

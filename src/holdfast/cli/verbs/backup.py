@@ -12,7 +12,7 @@ from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ProgressLine, safe, size
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.text import plural, quote
-from holdfast.maintenance.backup import backup, export, export_to_file, restore_copy
+from holdfast.maintenance.backup import backup, export, restore_copy
 from holdfast.maintenance.gc import collect
 from holdfast.maintenance.history import find_decisions
 from holdfast.maintenance.purge import erase, find
@@ -21,9 +21,8 @@ from holdfast.maintenance.purge import erase, find
 @click.command()
 @click.argument("file")
 @click.option("--restore", is_flag=True, help="Replace the journal with FILE.")
-@click.option("--dry-run", is_flag=True, help="Check that it would work; change nothing.")
 @verb
-def backup_command(call: Call, file: str, restore: bool, dry_run: bool) -> Reply:
+def backup_command(call: Call, file: str, restore: bool) -> Reply:
     """Write a consistent copy of the journal to FILE, also while other programs write to it.
 
     With --restore, FILE replaces the journal. The present journal is copied aside first, so you can
@@ -31,11 +30,9 @@ def backup_command(call: Call, file: str, restore: bool, dry_run: bool) -> Reply
     """
     file = os.path.abspath(file)
     if restore:
-        return _restore(call, file, dry_run)
+        return _restore(call, file)
     with ProgressLine("Copying the journal", is_shown=not call.as_json):
-        written = backup(call.workspace, file, dry_run=dry_run)
-    if dry_run:
-        return Reply({"file": file, "dry_run": True}, [f"Would copy the journal to {file}"])
+        written = backup(call.workspace, file)
     return Reply(
         {"file": file, "bytes": written, "dry_run": False},
         [f"Copied the journal, {size(written)}, to {file}"],
@@ -43,10 +40,8 @@ def backup_command(call: Call, file: str, restore: bool, dry_run: bool) -> Reply
     )
 
 
-def _restore(call: Call, file: str, dry_run: bool) -> Reply:
-    done = restore_copy(call.workspace, file, now=call.now, dry_run=dry_run)
-    if dry_run:
-        return Reply({"file": file, "dry_run": True}, [f"{file} is whole and could be restored."])
+def _restore(call: Call, file: str) -> Reply:
+    done = restore_copy(call.workspace, file, now=call.now)
     lines = [f"The journal is what {file} is."]
     next = []
     if done["aside"]:
@@ -56,17 +51,12 @@ def _restore(call: Call, file: str, dry_run: bool) -> Reply:
 
 
 @click.command()
-@click.option("-o", "--output", metavar="FILE", help="Write to FILE, which must not exist yet.")
 @verb
-def export_command(call: Call, output: str | None) -> Reply:
+def export_command(call: Call) -> Reply:
     """Print everything that the journal holds as JSON lines: a header, then every record in order.
 
-    With --json the last line is the envelope. With --output only the envelope is printed.
+    With --json the last line is the envelope.
     """
-    if output is not None:
-        count = export_to_file(call.workspace, output)
-        said = f"Wrote {plural(count, 'line')} to {output}"
-        return Reply({"lines": count, "output": output}, [said])
     count = 0
     try:
         for line in export(call.workspace):
@@ -98,7 +88,8 @@ def gc_command(call: Call, dry_run: bool, decisions: bool) -> Reply:
         freed = collect(call.workspace, call.now, dry_run=dry_run, decisions=decisions)
     removed = f"{plural(freed['records'], 'record')} of {plural(freed['streams'], 'stream')}"
     if dry_run:
-        return Reply({**freed, "dry_run": True}, [f"Would remove {removed}."])
+        also = [f"Would remove {one}." for one in freed["also"]]
+        return Reply({**freed, "dry_run": True}, [f"Would remove {removed}.", *also])
     did = f"Removed {removed}" if freed["records"] else "No record is old enough to go"
     lines = [f"{did}; freed {size(max(0, freed['bytes']))}."]
     if freed["quarantined"]:
@@ -107,6 +98,7 @@ def gc_command(call: Call, dry_run: bool, decisions: bool) -> Reply:
         lines.append(f"Removed {plural(freed['snapshots'], 'old snapshot')}.")
     if freed["leftovers"]:
         lines.append(f"Removed {plural(freed['leftovers'], 'leftover')} of interrupted writes.")
+    lines += [f"Removed {one}." for one in freed["also"]]
     return Reply({**freed, "dry_run": False}, lines)
 
 

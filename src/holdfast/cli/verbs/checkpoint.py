@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from holdfast.cli.frame import Call, Reply, tell_of_new_file, warn
-from holdfast.cli.parser import TEXT_OR_EMPTY, verb
+from holdfast.cli.parser import TEXT_OR_EMPTY, together, verb
 from holdfast.cli.terminal import safe
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.session import progress_document, sessions
 from holdfast.session.checkpoint import checkpoint
 from holdfast.session.claims import parse
+from holdfast.session.rules.fields import GIVEN
 from holdfast.session.rules.model import REASONS
 from holdfast.session.rules.prompt import (
     NAMES_NO_ACTION,
@@ -34,6 +35,22 @@ WEAK_WITHOUT = {
 }
 
 
+def field_options(command: Any) -> Any:
+    """Add the option of each field of a checkpoint."""
+    options = (
+        click.option(
+            field.option,
+            field.name,
+            multiple=field.is_list,
+            type=TEXT_OR_EMPTY if field.can_be_empty else str,
+            help=field.help,
+        )
+        for field in GIVEN
+        if field.option
+    )
+    return together(*options)(command)
+
+
 @click.command()
 @click.option(
     "--auto", is_flag=True, help="Ask nothing, commit nothing, print no prompt; for hooks."
@@ -46,33 +63,7 @@ WEAK_WITHOUT = {
     help="Why the session is captured.",
 )
 @click.option("--session", default="", help="Session id.  [default: the session at work here]")
-@click.option("--issue", help="The issue, such as CIA-123, #12 or owner/repository#12.")
-@click.option("--title", type=TEXT_OR_EMPTY, help="The issue's title.")
-@click.option("--mode", help="The execution mode, such as tdd.")
-@click.option("--task", "current", type=TEXT_OR_EMPTY, help="The task that you work on.")
-@click.option("--status", type=TEXT_OR_EMPTY, help="How far that task is.")
-@click.option("--done", multiple=True, help="A finished task; repeatable. Added to the others.")
-@click.option(
-    "--remaining",
-    multiple=True,
-    type=TEXT_OR_EMPTY,
-    help="A task that is left; repeatable. Replaces the list.",
-)
-@click.option("--decision", "decisions", multiple=True, help='A decision, "what: why"; repeatable.')
-@click.option(
-    "--blocker",
-    "blockers",
-    multiple=True,
-    type=TEXT_OR_EMPTY,
-    help='A blocker, "what (unblocked by: condition)"; repeatable. Replaces the list.',
-)
-@click.option("--no-blockers", is_flag=True, help="Clear the list of blockers.")
-@click.option(
-    "--next",
-    "next_action",
-    type=TEXT_OR_EMPTY,
-    help="The next action, as specific as possible. An empty one clears the last.",
-)
+@field_options
 @click.option(
     "--file",
     "files",
@@ -166,16 +157,12 @@ def _ask(question: str) -> str:
 def _read_fields(options: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The fields of the progress, and the claims. An option overrides the document."""
     document = _document(options["source"]) if options["source"] else {}
-    for name in ("issue", "title", "mode", "current", "status"):
-        if options[name] is not None:
-            document[name] = options[name]
-    for name in ("done", "remaining", "decisions", "blockers"):
-        if options[name]:
-            document[name] = [text for text in options[name] if text.strip()]
-    if options["no_blockers"]:
-        document["blockers"] = []
-    if options["next_action"] is not None:
-        document["next"] = options["next_action"]
+    for field in GIVEN:
+        value = options.get(field.name)
+        if field.is_list and value:
+            document[field.name] = [text for text in value if text.strip()]
+        elif not field.is_list and value is not None:
+            document[field.name] = value
     given, claims = progress_document.read(document)
     claims += [{"claim": text, "probe": parse(probe)} for text, probe in options["claims"]]
     return given, claims

@@ -10,7 +10,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from holdfast.cli.frame import INTERRUPTED, Call, Reply
-from holdfast.cli.parser import root, verb
+from holdfast.cli.parser import COMPLETION_VARIABLE, root, verb
 from holdfast.cli.terminal import echo
 from holdfast.hooks.run import respond
 from holdfast.kernel import canonical_json
@@ -63,6 +63,7 @@ def mcp_command(call: Call) -> Reply:
     standard input.
     """
     try:
+        from holdfast.mcp.greeting import Greeting
         from holdfast.mcp.server import serve_stdio
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] == "holdfast":
@@ -77,7 +78,7 @@ def mcp_command(call: Call) -> Reply:
     if sys.stdin.isatty():
         echo("An MCP client starts this by itself; Ctrl-D ends it.", error=True)
     try:
-        serve_stdio(call.folder)
+        serve_stdio(call.folder, Greeting.begun)
     except BaseExceptionGroup as group:
         _, others = group.split(GONE)
         if others is not None:
@@ -102,5 +103,5 @@ def completion_command(call: Call, shell: str) -> Reply:
     """
     kind = get_completion_class(shell)
     assert kind is not None
-    script = kind(root, {}, "holdfast", "_HOLDFAST_COMPLETE").source()
+    script = kind(root, {}, "holdfast", COMPLETION_VARIABLE).source()
     return Reply({"shell": shell, "script": script}, script.rstrip("\n").split("\n"))

@@ -5,13 +5,15 @@ from __future__ import annotations
 import sys
 import textwrap
 import time
+from typing import TYPE_CHECKING
+
+import click
 
 from holdfast.cli.frame import Call, Reply
-from holdfast.cli.plain_options import PlainOption
+from holdfast.cli.parser import verb
 from holdfast.cli.terminal import style
 from holdfast.maintenance.demo import StoryLine, tell
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -19,10 +21,11 @@ if TYPE_CHECKING:
 PACE = {"chapter": 0.8, "text": 0.8, "does": 0.9, "command": 0.7, "output": 0.06, "end": 0.0}
 WIDTH = 78
 
-OPTIONS = (PlainOption("--fast", "flag", "Do not pause between the lines."),)
 
-
-def answer(call: Call, fast: bool) -> Reply:
+@click.command("demo")
+@click.option("--fast", is_flag=True, help="Do not pause between the lines.")
+@verb
+def command(call: Call, fast: bool) -> Reply:
     """Show in a temporary repository what Holdfast does when an agent dies, asks or overspends.
 
     It uses real processes and a real kill -9, needs git and no network, and leaves nothing behind.

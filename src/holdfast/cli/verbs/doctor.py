@@ -15,7 +15,7 @@ from holdfast.maintenance.doctor import diagnose
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.maintenance.checks import Check
+    from holdfast.parts import Check
 
 MARKS = {"ok": ("ok", "green"), "warning": ("look", "yellow"), "problem": ("BAD", "red")}
 

@@ -14,8 +14,8 @@ from holdfast.clients.table import title_of
 from holdfast.kernel.errors import Conflict
 from holdfast.kernel.text import command as command_line
 from holdfast.kernel.text import plural, quote
+from holdfast.pack.handover_text import age_of
 from holdfast.session.edits import apply_edits, root_of, show_edits
-from holdfast.session.handover_text import age_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

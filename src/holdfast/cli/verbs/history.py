@@ -42,7 +42,7 @@ SHORT_ID = 8
 LONGEST_ACTOR = 16
 SHORTEST_TEXT = 30
 WIDTH_IN_A_PIPE = 200
-# So many of the newest records are asked for their kinds.
+# The newest records that are asked for their kinds.
 LOOKED_FOR_KINDS = 500
 
 

@@ -12,12 +12,13 @@ from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ProgressLine, one_line, safe, style, table
 from holdfast.clients.condition import clients_with_ours, conditions, hook_runs
 from holdfast.clients.installation import detect, server, set_up
-from holdfast.clients.table import NAMES
+from holdfast.clients.table import CLIENTS, NAMES, title_of
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.kernel.text import quote
-from holdfast.maintenance import registry
+from holdfast.maintenance import known_roots
 from holdfast.maintenance.remains import remove_everything, remove_from_clients
 from holdfast.maintenance.trust import gather, grant, value_text, withdraw
+from holdfast.session.progress_file import describe_files
 
 if TYPE_CHECKING:
     from holdfast.clients.installation import FoundClient, Setup
@@ -30,7 +31,7 @@ UNINSTALL_SAID = {
     "deleted": ("Removed, because holdfast made it", "Would remove, because holdfast made it"),
     "restored": ("Restored as it was", "Would restore as it was"),
     "removed": ("Took ours out, and left the rest", "Would take ours out, and leave the rest"),
-    "absent": ("Nothing of ours", "Nothing of ours"),
+    "absent": ("Nothing of Holdfast", "Nothing of Holdfast"),
 }
 LONGEST_VALUE = 60
 
@@ -52,9 +53,15 @@ _dry_run_option = click.option(
 
 @click.command()
 @_client_option("only show what would be done for the clients found here")
+@click.option("--no-mcp", is_flag=True, help="Set up the hooks only, without the MCP server.")
+@click.option(
+    "--shared", is_flag=True, help="Write hooks into the settings that your team commits."
+)
 @_dry_run_option
 @verb
-def init_command(call: Call, clients: tuple[str, ...], dry_run: bool) -> Reply:
+def init_command(
+    call: Call, clients: tuple[str, ...], no_mcp: bool, shared: bool, dry_run: bool
+) -> Reply:
     """Let the clients of your agents call holdfast by themselves.
 
     A session then starts with the text to continue from. It is captured before compaction, at every stop
@@ -64,15 +71,35 @@ def init_command(call: Call, clients: tuple[str, ...], dry_run: bool) -> Reply:
     found = detect()
     wanted = list(dict.fromkeys(clients)) or [one["client"] for one in found if one["because"]]
     only_shown = dry_run or not clients
+    if shared:
+        wanted = _shared_clients(wanted, is_named=bool(clients))
     with ProgressLine("Setting up", is_shown=not call.as_json):
-        setup = set_up(call.workspace, wanted, server(), dry_run=only_shown)
+        setup = set_up(
+            call.workspace,
+            wanted,
+            server(),
+            without_server=no_mcp,
+            shared=shared,
+            dry_run=only_shown,
+        )
     done = setup["clients"]
     if not only_shown:
         _remember(call)
     missing = [one for one in done if one["status"] != "already"]
     named = [f"--client {one['client']}" for one in missing or done]
-    to_do = " ".join(["holdfast init", *named]) if done and not setup["in_place"] else ""
-    lines = list(_init_lines(setup, only_shown, to_do))
+    to_do = (
+        " ".join(
+            [
+                "holdfast init",
+                *named,
+                *(["--no-mcp"] if no_mcp else []),
+                *(["--shared"] if shared else []),
+            ]
+        )
+        if done and not setup["in_place"]
+        else ""
+    )
+    lines = list(_init_lines(call, setup, only_shown, to_do))
     following = ["holdfast doctor"]
     if not clients:
         lines = [*_detected_lines(call, wanted, found), *_broken_lines(call), *lines]
@@ -87,10 +114,23 @@ def init_command(call: Call, clients: tuple[str, ...], dry_run: bool) -> Reply:
     return Reply(data, lines, next=following)
 
 
+def _shared_clients(wanted: list[str], *, is_named: bool) -> list[str]:
+    """Return the clients with settings that a team can commit; one that was named must be among them."""
+    without = [client for client in wanted if not CLIENTS[client].shared]
+    if without and is_named:
+        raise Usage(
+            f"{title_of(without[0])} has no settings with hooks that a team can commit.",
+            hint="Copilot CLI also runs the hooks of `holdfast init --shared --client claude`."
+            if "copilot" in without
+            else f"holdfast init --client {without[0]} sets it up for you alone.",
+        )
+    return [client for client in wanted if client not in without]
+
+
 def _remember(call: Call) -> None:
     """Let `holdfast serve` find this workspace. A failure is only a warning: nothing else needs it."""
     try:
-        registry.remember(call.workspace)
+        known_roots.remember(call.workspace)
     except (OSError, HoldfastError) as error:
         warn(f"`holdfast serve` will not find this workspace by itself: {error}")
 
@@ -123,7 +163,7 @@ def _broken_lines(call: Call) -> Iterator[str]:
             yield f"  {run['fix']}"
 
 
-def _init_lines(setup: Setup, only_shown: bool, to_do: str) -> Iterator[str]:
+def _init_lines(call: Call, setup: Setup, only_shown: bool, to_do: str) -> Iterator[str]:
     words = WOULD if only_shown else INIT_SAID
     for one in setup["clients"]:
         for file in one["files"]:
@@ -135,6 +175,7 @@ def _init_lines(setup: Setup, only_shown: bool, to_do: str) -> Iterator[str]:
         yield "Would write beside them:" if only_shown else "Written beside them:"
         rows = [[safe(one["path"]), style(one["what"], dim=True)] for one in beside]
         yield from table(rows, indent="  ")
+        yield describe_files(call.workspace)
     if setup["in_place"]:
         yield "Everything is in place already. Nothing was changed."
     elif only_shown and setup["clients"]:
@@ -172,7 +213,7 @@ def uninstall_command(
         if file["status"] != "absent" or clients
     ]
     lines += [style(f"  {safe(note)}", "yellow") for one in done for note in one["notes"]]
-    lines = lines or ["Nothing of ours is installed."]
+    lines = lines or ["Nothing of Holdfast is installed."]
     gone = "Would remove" if dry_run else "Removed"
     lines += [f"{gone}: {safe(one['what'])}: {safe(one['path'])}" for one in removed]
     if left:
@@ -200,10 +241,6 @@ def trust_command(call: Call, show: bool, forget: bool) -> Reply:
     and for these very values: when one changes, you are asked again. Variables of your own environment
     need no trust.
     """
-    return answer_trust(call, show=show, forget=forget)
-
-
-def answer_trust(call: Call, *, show: bool, forget: bool) -> Reply:
     workspace = call.workspace
     if forget:
         known = withdraw(workspace)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from holdfast.cli.frame import Call, Reply, warn
+from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import VerbGroup, verb
 from holdfast.cli.terminal import ProgressLine, safe
-from holdfast.cli.verbs.init import answer_trust
 from holdfast.journal.postgres.upkeep import grants
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.text import plural
 from holdfast.remote.forwarder import Forwarder
+from holdfast.remote.identity import name_of
 from holdfast.remote.move import LOCAL
 from holdfast.remote.move import move as move_journal
 
@@ -82,15 +82,6 @@ def forward(call: Call, stay: bool) -> Reply:
     return Reply({"ended": ending}, [said[ending]])
 
 
-@journal_command.command("trust", hidden=True)
-@click.option("--forget", is_flag=True, help="Withdraw the trust.")
-@verb
-def trust(call: Call, forget: bool) -> Reply:
-    """The old name of `holdfast trust`."""
-    warn("`holdfast journal trust` is `holdfast trust` now; this name will go.")
-    return answer_trust(call, show=False, forget=forget)
-
-
 @click.group(cls=VerbGroup)
 def admin_command() -> None:
     """For the owner of a PostgreSQL database of journals."""
@@ -104,18 +95,23 @@ def admin_command() -> None:
     "workspaces",
     multiple=True,
     metavar="NAME",
-    help="Let the role see and write this workspace alone; repeat it for several.",
+    help="Let the role see and write this workspace; repeat it for several.  [default: the one of this folder]",
 )
+@click.option("--all-workspaces", is_flag=True, help="Let the role see and write all workspaces.")
 @verb
-def grant(call: Call, role: str, read_only: bool, workspaces: tuple[str, ...]) -> Reply:
-    """Print the SQL that lets ROLE append to the journals, but not change or remove anything.
+def grant(
+    call: Call, role: str, read_only: bool, workspaces: tuple[str, ...], all_workspaces: bool
+) -> Reply:
+    """Print the SQL that lets ROLE append to the journal, but not change or remove anything.
 
     This command connects to no database. Read the SQL, then run it with psql as the database's owner.
-    The schema has to exist: the first command of the owner creates it.
-
-    With --workspace, row-level security is on for the whole database: a role without a policy of its own
-    sees nothing from then on.
+    The schema has to exist: the first command of the owner creates it. A role sees nothing of the
+    workspaces that it was not granted.
     """
+    if all_workspaces and workspaces:
+        raise Usage("--workspace and --all-workspaces exclude each other.", hint="Leave one out.")
+    if not all_workspaces:
+        workspaces = workspaces or (name_of(call.workspace),)
     statements = grants(role, read_only=read_only, workspaces=workspaces)
     lines = [f"-- What {'a reader' if read_only else 'a writer'} of the journals needs."]
     data = {"role": role, "read_only": read_only, "workspaces": workspaces, "sql": statements}

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import click
+
 from holdfast.cli.frame import Call, Reply
+from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ProgressLine, one_line, safe, style, table
 from holdfast.clients.table import title_of
 from holdfast.maintenance.overview import gather
-from holdfast.session.handover_text import how_long
+from holdfast.session.session_list import describe_last_activity
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from holdfast.maintenance.overview import Overview
-    from holdfast.session.session_list import ListedSession
 
 LONGEST_REQUEST = 40
 
 
-def answer(call: Call) -> Reply:
+@click.command("holdfast", add_help_option=False)
+@verb
+def command(call: Call) -> Reply:
     """Say where you are and what to do next."""
     with ProgressLine("Reading the sessions of your clients", is_shown=not call.as_json):
         workspace = call.workspace_if_any and call.workspace_for(gather)
@@ -47,7 +52,7 @@ def _lines(found: Overview) -> Iterator[str]:
             [
                 style(safe(one["session"])[:8], "yellow"),
                 one["client"] or "no client",
-                describe_age(one),
+                describe_last_activity(one),
                 "at work" if one["at_work"] else one["checkpoint"] if one["here"] else "elsewhere",
                 one_line(one["request"] or "no request yet", LONGEST_REQUEST),
             ]
@@ -63,10 +68,3 @@ def _lines(found: Overview) -> Iterator[str]:
     yield f"To {found['why']}, type:"
     yield f"  {style(found['next'], bold=True)}"
     yield style("All commands: holdfast --help", dim=True)
-
-
-def describe_age(one: ListedSession) -> str:
-    """When a session was last active, for a person."""
-    if one["ahead"]:
-        return f"its clock is {how_long(one['ahead'])} ahead"
-    return f"{how_long(one['age'])} ago"

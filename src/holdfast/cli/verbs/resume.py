@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from typing import TYPE_CHECKING
 
 import click
@@ -11,16 +10,18 @@ import click
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ProgressLine, echo, one_line, safe, style
-from holdfast.cli.verbs.overview import describe_age
 from holdfast.clients.table import NAMES, title_of, titles
 from holdfast.kernel import clock
 from holdfast.kernel.errors import NotFound, Usage
-from holdfast.kernel.text import plural
-from holdfast.maintenance.client_start import (
+from holdfast.kernel.text import plural, split_words
+from holdfast.processes.child import find_program
+from holdfast.session.client_start import (
     MOST_HOURS,
     ResetRequest,
     command_for,
     command_to_start,
+    first_prompt,
+    hand_over,
     wait_for_reset,
 )
 from holdfast.session.resume import (
@@ -28,29 +29,32 @@ from holdfast.session.resume import (
     resume,
     verdict_above,
 )
-from holdfast.session.rules.model import UNKNOWN_ISSUE
-from holdfast.session.session_list import command_to_resume, first_to_resume, list_sessions
-from holdfast.session.transcript_resume import resume_without_workspace
+from holdfast.session.rules.fields import UNKNOWN_ISSUE
+from holdfast.session.rules.prompt import is_generic
+from holdfast.session.session_list import (
+    command_to_resume,
+    describe_last_activity,
+    first_to_resume,
+    list_sessions,
+)
 
 if TYPE_CHECKING:
     from holdfast.clients.table import ClientName
     from holdfast.kernel.workspace import Workspace
+    from holdfast.session.ask import Asked
     from holdfast.session.claims import CheckedClaim
     from holdfast.session.resume import ResumeRequest, Resumption
     from holdfast.session.session_list import ListedSession
 
 COLOURS = {
     "CLEAN": "green",
-    "UNKNOWN": "yellow",
     "STALE": "yellow",
     "DRIFTED": "yellow",
     "FOREIGN": "red",
 }
 WIDTH = 78
 # The fields of a session's state that `--list --json` shows; the others are the journal's own.
-OF_JOURNAL = (
-    *("begun_at", "progress", "last", "captures", "stated", "ended_at", "adopts", "adopted_by"),
-)
+OF_JOURNAL = split_words("begun_at progress last captures stated ended_at adopts adopted_by")
 
 
 @click.command()
@@ -71,6 +75,12 @@ OF_JOURNAL = (
     "client",
     type=click.Choice(NAMES),
     help="Start this client here, with the text as its first prompt.",
+)
+@click.option(
+    "--ask",
+    is_flag=True,
+    help="First let the client continue a copy of the session for one turn, without tools, and say what it knows. "
+    "It costs money; only a person can ask for it.",
 )
 @click.option(
     "--at-reset",
@@ -104,6 +114,7 @@ def resume_command(
     transcript: str | None,
     budget: int | None,
     client: ClientName | None,
+    ask: bool,
     at_reset: bool,
     at_most: int,
     issue: str,
@@ -123,12 +134,17 @@ def resume_command(
     No recorded command is run. Each claim says when, by which actor and at which commit it was last verified;
     --recheck shows the commands and runs those that a checkpoint of yours ran here.
 
+    --ask lets the client itself continue a copy of the session for one turn without tools. Its answer is kept as
+    stated by that session. The session and the work tree stay as they are.
+
     --in CLIENT --at-reset waits for the end of a usage limit, then starts the client. It says until when,
     and Ctrl+C ends it.
     """
     workspace = call.workspace_if_any and call.workspace_for(resume)
     if listing:
         return _listing(call, workspace)
+    if ask and workspace is None:
+        raise NotFound("A session can be asked in a project only.", hint="holdfast init")
     if at_reset:
         session = _wait(call, workspace, client, session, at_most)
     request: ResumeRequest = {"session": session, "issue": issue, "budget": budget or 0}
@@ -137,11 +153,10 @@ def resume_command(
     request["accept_foreign"] = accept_foreign
     if transcript:
         request["transcript"] = os.path.join(call.folder, transcript)
-    with ProgressLine("Reading the session", is_shown=not call.as_json):
-        if workspace is None:
-            found = resume_without_workspace(call.folder, request, now=call.now)
-        else:
-            found = resume(workspace, request, now=call.now)
+    found = _read(call, workspace, request)
+    asked = _ask(call, workspace, found) if ask and workspace else None
+    if asked and asked["answer"]:
+        found = _read(call, workspace, {**request, "session": found["session"]})
     if not accept_foreign:
         refuse_foreign(found)
     if found["at_work"]:
@@ -149,20 +164,44 @@ def resume_command(
             f"Session {found['session'][:8]}{_of(found['client'])} is at work at this moment. "
             "Another session that continues its work edits the same files."
         )
+    data: dict[str, object] = {**found, "asked": asked} if asked else {**found}
     if client:
-        return _start(call, client, found)
-    data = {**found}
+        return _start(call, client, found, data)
     if prompt_only:
+        if not found["prompt"] or is_generic(found["prompt"]):
+            warn("There is no Continuation Prompt to resume from.")
         return Reply(data, safe(found["prompt"]).split("\n"))
     checked = [_claim(one) for one in found["claims"] if recheck]
     lines = [*checked, *([""] if checked else []), *map(safe, verdict_above(found))]
     lines += safe(found["pack"]).split("\n")
     verdict = found["verdict"]
-    at = next(number for number, line in enumerate(lines) if verdict in line)
-    coloured = style(verdict, COLOURS[verdict], bold=True)
-    lines[at] = lines[at].replace(verdict, coloured, 1)
+    at = next((number for number, line in enumerate(lines) if verdict in line), -1)
+    if at >= 0 and verdict in COLOURS:
+        coloured = style(verdict, COLOURS[verdict], bold=True)
+        lines[at] = lines[at].replace(verdict, coloured, 1)
     following = command_to_start(found, transcript or "", accept_foreign=accept_foreign)
     return Reply(data, lines, next=[following] if following else [])
+
+
+def _read(call: Call, workspace: Workspace | None, request: ResumeRequest) -> Resumption:
+    with ProgressLine("Reading the session", is_shown=not call.as_json):
+        if workspace is not None:
+            return resume(workspace, request, now=call.now)
+        from holdfast.session.transcript_resume import resume_without_workspace
+
+        return resume_without_workspace(call.folder, request, now=call.now)
+
+
+def _ask(call: Call, workspace: Workspace, found: Resumption) -> Asked:
+    """Ask the session; one line says why it gave no answer."""
+    from holdfast.session.ask import ask_session, request_for
+
+    name = f"{title_of(found['client'])} {found['session'][:8]}"
+    with ProgressLine(f"Asking {name}", is_shown=not call.as_json):
+        asked = ask_session(workspace, request_for(found), now=call.now)
+    if asked["why"]:
+        warn(f"{asked['why']} What follows is what was observed.")
+    return asked
 
 
 def _of(client: str) -> str:
@@ -209,7 +248,7 @@ def _entry(one: ListedSession) -> list[str]:
     issue = one["state"]["progress"]["issue"] if one["state"] else UNKNOWN_ISSUE
     facts = [
         "" if issue == UNKNOWN_ISSUE else safe(issue),
-        describe_age(one),
+        describe_last_activity(one),
         plural(one["edits"], "edit"),
         plural(len(one["open_tasks"]), "open task") if one["open_tasks"] else "",
         "at work" if one["at_work"] else one["checkpoint"],
@@ -238,17 +277,18 @@ def _wait(
     return limited["session"]
 
 
-def _start(call: Call, client: ClientName, found: Resumption) -> Reply:
+def _start(call: Call, client: ClientName, found: Resumption, data: dict[str, object]) -> Reply:
     """Replace this process by the client."""
-    words = command_for(client, found["pack"])
-    program = shutil.which(words[0])
-    if program is None:
+    words = command_for(client, first_prompt(found))
+    program = find_program(words[0])
+    if not program:
         raise NotFound(
             f"{words[0]} is not installed, or not on the PATH.",
             hint="Without --in the text is printed: paste it as the first prompt.",
         )
     if call.as_json:
-        return Reply({**found, "command": words}, [])
+        return Reply({**data, "command": words}, [])
     os.chdir(call.folder)
+    hand_over(found)
     os.execv(program, words)  # noqa: S606
     raise AssertionError("unreachable")

@@ -10,19 +10,19 @@ import click
 from holdfast.cli.frame import Call, Reply, print_json, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import safe
-from holdfast.gates import person
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.kernel.text import plural
 from holdfast.kernel.workspace import discover
-from holdfast.maintenance import registry
+from holdfast.maintenance import known_roots
+from holdfast.people import person
 from holdfast.processes.distribution import install_command
 from holdfast.remote.forwarder import run_forwarders
 from holdfast.web.service import (
     LINK_SECONDS,
     forget,
     leave_link,
-    needed,
     refuse_second,
+    require_service,
     take_link,
     write_down,
 )
@@ -103,7 +103,7 @@ def command(
     if service:
         refuse_second()
     else:
-        terminal = person.seated(workspaces[0], "sign in to the page", now=call.now)
+        terminal = person.require_seat(workspaces[0], "sign in to the page", now=call.now)
     wish = ServeOptions(host, port, tls_certificate, tls_key, proxy)
     listening, address = listen(wish)
     site = Site([one.root for one in workspaces])
@@ -134,9 +134,9 @@ def command(
 
 def _show_link(call: Call) -> Reply:
     """On the terminal itself: no pipe and no log gets the link."""
-    found = needed()
+    found = require_service()
     purpose = "sign in to the page"
-    terminal = person.seated(_workspaces(call, ())[0], purpose, now=call.now)
+    terminal = person.require_seat(_workspaces(call, ())[0], purpose, now=call.now)
     minutes = int(LINK_SECONDS // 60)
     person.tell(
         [
@@ -160,6 +160,6 @@ def _where(address: Address) -> dict[str, str | int]:
 def _workspaces(call: Call, folders: tuple[str, ...]) -> list[Workspace]:
     if folders:
         return [discover(folder) for folder in folders]
-    found, left_out = registry.workspaces(call.workspace_if_any)
+    found, left_out = known_roots.workspaces(call.workspace_if_any)
     warn(*left_out)
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -11,12 +12,13 @@ from holdfast.cli import terminal
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import VerbGroup, verb
 from holdfast.cli.terminal import ago, safe, style, table
-from holdfast.fleet import transfer
 from holdfast.git import remote as remotes
 from holdfast.git import snapshot
 from holdfast.git.restore import restore as restore_work_tree
+from holdfast.kernel.errors import Usage
+from holdfast.kernel.places import PlaceFinder
 from holdfast.kernel.text import plural, quote
-from holdfast.maintenance.backup import create_snapshot
+from holdfast.session import snapshots
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +43,7 @@ def create(call: Call) -> Reply:
     """Take a snapshot of the work tree."""
     # A hook starts this in a process whose output no person sees.
     unattended = not sys.stderr.isatty()
-    made, problems = create_snapshot(
+    made, problems = snapshots.create_snapshot(
         call.workspace, actor=call.actor, now=call.now, unattended=unattended
     )
     _warn_of_skipped(made)
@@ -67,9 +69,9 @@ def push(call: Call, remote: str, everything: bool, dry_run: bool) -> Reply:
     too. Branches, tags and other snapshots stay as they are.
     """
     if not dry_run:
-        _warn_of_skipped(transfer.take_snapshot(call.workspace, call.now))
-    done, problems = transfer.push(
-        *(call.workspace, remote), everything=everything, dry_run=dry_run, actor=call.actor
+        _warn_of_skipped(snapshots.take_snapshot(call.workspace, call.now))
+    done, problems = snapshots.push(
+        call.workspace, remote, everything=everything, dry_run=dry_run, actor=call.actor
     )
     remotes.refuse_unshared(done)
     for problem in problems:
@@ -86,9 +88,11 @@ def push(call: Call, remote: str, everything: bool, dry_run: bool) -> Reply:
 @verb
 def fetch(call: Call, remote: str, dry_run: bool) -> Reply:
     """Fetch the snapshots that other machines pushed to a git REMOTE. The work tree stays as it is."""
-    done = transfer.fetch(call.workspace, remote, dry_run=dry_run)
+    done = snapshots.fetch(call.workspace, remote, dry_run=dry_run)
     if done["ignored"]:
-        warn(f"{plural(done['ignored'], 'ref')} of {done['remote']} passed over: no names of ours.")
+        warn(
+            f"{plural(done['ignored'], 'ref')} of {done['remote']} skipped: not names of Holdfast."
+        )
     for one in done["snapshots"]:
         if one["reason"]:
             warn(f"{one['id'][:12]} {one['status']}: {one['reason']}.")
@@ -149,14 +153,23 @@ def show(call: Call, id: str) -> Reply:
 @command.command("restore")
 @click.argument("id")
 @click.argument("paths", nargs=-1)
+@click.option(
+    "--changed",
+    is_flag=True,
+    help="Bring over what was changed there and not committed; keep every file of this work tree.",
+)
 @click.option("--dry-run", is_flag=True, help="Show what would change; change nothing.")
 @verb
-def restore(call: Call, id: str, paths: tuple[str, ...], dry_run: bool) -> Reply:
+def restore(call: Call, id: str, paths: tuple[str, ...], changed: bool, dry_run: bool) -> Reply:
     """Bring the work tree, or single PATHS, back to a snapshot.
 
     The present work tree is saved as a snapshot first, so you can undo the restore. The command refuses
     to overwrite a file that no snapshot holds.
     """
+    if changed:
+        paths = _choose_changed(call, id, paths)
+        if not paths:
+            return Reply({"written": [], "deleted": []}, ["Nothing to bring over."])
     if not dry_run:
         meant = snapshot.find(call.workspace.root, id)
         terminal.confirm_short_id(id, meant["id"], f"the snapshot of {meant['at']}")
@@ -169,6 +182,25 @@ def restore(call: Call, id: str, paths: tuple[str, ...], dry_run: bool) -> Reply
     undo = [f"holdfast snapshot restore {quote(done['before'][:12])}"] if done["before"] else []
     lines += [f"To undo it: {command}" for command in undo]
     return Reply({**done}, lines, next=undo)
+
+
+def _choose_changed(call: Call, id: str, paths: tuple[str, ...]) -> tuple[str, ...]:
+    """The files to bring over: not those that were changed here, too, and no file that Holdfast itself writes."""
+    if paths:
+        raise Usage("--changed takes no PATHS.", hint="Leave one of them out.")
+    root, places = call.workspace.root, PlaceFinder(call.workspace)
+    ours, mixed = (
+        [path for path in found if places.find(os.path.join(root, path)) is None]
+        for found in snapshot.split_changes(root, id)
+    )
+    warn(
+        *(
+            f"{path} was changed here, too, and stays. To replace it: "
+            f"holdfast snapshot restore {quote(id)} {quote(path)}"
+            for path in mixed
+        )
+    )
+    return tuple(ours)
 
 
 def _count_line(shown: Shown) -> str:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import click
+
 from holdfast.cli.frame import Call, Reply
-from holdfast.cli.plain_options import PlainOption
-from holdfast.cli.terminal import ago, clock_time, one_line, safe, size, style, table
+from holdfast.cli.parser import verb
+from holdfast.cli.terminal import ago, one_line, safe, size, style, table
 from holdfast.clients.table import title_of
-from holdfast.kernel import clock
-from holdfast.kernel.errors import Usage
 from holdfast.kernel.text import plural
 from holdfast.maintenance.status import gather
-from holdfast.session.quotas import describe_all
+from holdfast.usage.quotas import describe_all
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -23,28 +24,10 @@ LONGEST_REQUEST, LONGEST_ABOUT = 48, 40
 SHORT_ID = 8
 
 
-OPTIONS = (
-    PlainOption("--watch", "flag", "Show it live; Ctrl+C ends it."),
-    PlainOption("--every", "number", "Seconds between two updates of --watch.  [default: 2]"),
-    PlainOption("--rounds", "number", "End --watch after so many updates."),
-)
-
-
-def answer(
-    call: Call, *, watch: bool = False, every: int | None = None, rounds: int | None = None
-) -> Reply:
-    """Show where the journal is, what it holds, and what needs attention.
-
-    With --watch it is shown live: piped, the whole text again each time; with --json, one object a line
-    and the envelope at the end.
-    """
-    if watch:
-        return _watch(call, every, rounds)
-    if every is not None or rounds is not None:
-        raise Usage(
-            f"{'--every' if rounds is None else '--rounds'} goes with --watch.",
-            hint="Add --watch, or leave it out.",
-        )
+@click.command("status")
+@verb
+def command(call: Call) -> Reply:
+    """Show where the journal is, what it holds, and what needs attention."""
     status = gather(call.workspace)
     return Reply({**status}, _lines(status, call.now), next=_next(status))
 
@@ -52,25 +35,6 @@ def answer(
 def _short_name(stream: str) -> str:
     kind, _, name = stream.partition(":")
     return f"{kind}:{name[:SHORT_ID]}" if kind == "session" else stream
-
-
-def _watch(call: Call, every: int | None, rounds: int | None) -> Reply:
-    from holdfast.cli.live_screen import EVERY, watch
-
-    if rounds == 0:
-        raise Usage("--rounds is at least 1.", hint="Leave it out to go on until Ctrl+C.")
-    status: list[Status] = []
-
-    def look() -> tuple[dict[str, object], list[str]]:
-        now = clock.now()
-        status[:] = [gather(call.workspace)]
-        head = [f"{style('holdfast status', bold=True)}  {clock_time(now)}", ""]
-        return {"at": clock.precise(now), **status[0]}, [*head, *_lines(status[0], now)]
-
-    pause = EVERY if every is None else float(every)
-    looks, lines = watch(look, as_json=call.as_json, every=pause, rounds=rounds)
-    latest = {**status[0]} if status else {}
-    return Reply({**latest, "looks": looks}, lines, next=_next(status[0]) if status else [])
 
 
 def _next(status: Status) -> list[str]:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import click
+
 from holdfast.cli.frame import Call, Reply
+from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ProgressLine, safe, style
 from holdfast.kernel.text import plural
 from holdfast.maintenance.history import verify
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from holdfast.maintenance.history import Verification
 
 
-def answer(call: Call) -> Reply:
+@click.command("verify")
+@verb
+def command(call: Call) -> Reply:
     """Check every hash chain, and let SQLite check its file.
 
     The exit code is 1 when another program changed, removed or added a record, or when records that

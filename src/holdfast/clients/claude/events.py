@@ -18,10 +18,6 @@ EVENTS: dict[str, Means] = {
     **SHARED_EVENTS,
     **dict.fromkeys(("Notification", "Elicitation", "StopFailure"), "waits"),
 }
-# Of 10,000 characters on, all but the first 2,000 stand in a file that the model does not read.
-LONGEST_CONTEXT = 9_500
-ALONE = True
-KEEPS_COMMANDS = True
 # Behind an event's name in settings that an older `init --http` wrote: nothing runs after a tool there.
 UNWATCHED = "unwatched"
 UNWATCHED_AFTER = 2 * clock.MINUTE

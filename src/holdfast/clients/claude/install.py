@@ -23,8 +23,8 @@ from holdfast.kernel.workspace import Workspace
 SETTINGS, SERVERS = CLIENTS["claude"].files
 # Without more than its own, a session's end has 1.5 s.
 EVENTS = with_seconds(
-    *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PermissionRequest"),
-    *("Notification", "Elicitation", "StopFailure", "PreCompact", "Stop", "SessionEnd"),
+    "SessionStart UserPromptSubmit PreToolUse PostToolUse PermissionRequest "
+    "Notification Elicitation StopFailure PreCompact Stop SessionEnd"
 )
 # Tools that run no command: what they are given may be a whole file, and need not be read.
 UNREAD = "Edit|Glob|Grep|MultiEdit|NotebookEdit|Read|TodoWrite|WebFetch|WebSearch|Write"
@@ -39,6 +39,8 @@ def parts(workspace: Workspace, server: list[str]) -> list[Part]:
         hook_group(launcher.sourced_line(*words), limit, matcher=f"^(?!({UNREAD})$)"),
         hook_group(launcher.sourced_line(*words, "unread"), limit, matcher=UNREAD),
     ]
+    # Claude Code shows this name at a compaction, to the person and to the model, and the command without it.
+    groups["PreCompact"][0]["hooks"][0]["statusMessage"] = "Holdfast keeps the state"
     status_line = {"type": "command", "command": launcher.sourced_line("statusline")}
     approved = [(["enabledMcpjsonServers"], "holdfast")] if server else []
     found: list[Part] = [

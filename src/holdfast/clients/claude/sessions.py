@@ -19,7 +19,7 @@ from holdfast.clients.discovery import (
     source_of,
 )
 from holdfast.clients.lines import FIRST_BYTES, MOST_BYTES, cwd_in, object_in, read_piece
-from holdfast.clients.table import home_of
+from holdfast.clients.table import AGENT_SDK, home_of
 from holdfast.clients.usage.model import (
     count,
     money,
@@ -29,6 +29,7 @@ from holdfast.clients.usage.model import (
     new_quota,
 )
 from holdfast.kernel.canonical_json import table_of, text_of
+from holdfast.kernel.workspace import user_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +45,26 @@ LONGEST_FOLDER_NAME = 200
 
 
 def sessions(place: SessionPlace) -> Iterator[FoundSession]:
-    return sessions_in_projects("claude", place, "*.jsonl")
+    own = sessions_in_projects("claude", place, "*.jsonl")
+    stored = list(_stored_sessions(place))
+    if not stored:
+        return own
+    found: dict[str, FoundSession] = {}
+    for one in sorted([*own, *stored], key=lambda one: -one["modified"]):
+        found.setdefault(one["session"], one)
+    return iter(found.values())
+
+
+def _stored_sessions(place: SessionPlace) -> Iterator[FoundSession]:
+    """The sessions of agents that use the SDK. The names of their projects are the agent's."""
+    for modified, path in newest_first(
+        paths_matching(os.path.join(user_folder(), AGENT_SDK), "*/*.jsonl")
+    ):
+        cwd = cwd_of(path)
+        if cwd and place.holds(cwd):
+            yield found_session(
+                "claude", session_at(path, modified)["session"], path, modified, cwd
+            )
 
 
 def sessions_in_projects(
@@ -88,8 +108,9 @@ def _may_be_below(name: str, of: str) -> bool:
 
 
 def find(session: str) -> list[Source]:
-    path = find_in_projects("claude", f"{session}.jsonl")
-    return of_path(path) if path else []
+    stored = paths_matching(os.path.join(user_folder(), AGENT_SDK), f"*/{session}.jsonl")
+    paths = newest_first([find_in_projects("claude", f"{session}.jsonl"), *stored])
+    return of_path(paths[0][1]) if paths else []
 
 
 def find_in_projects(client: ClientName, name: str) -> str:

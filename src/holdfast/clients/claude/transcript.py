@@ -25,9 +25,9 @@ from holdfast.clients.conversation import (
     text_in,
     words_of_the_person,
 )
-from holdfast.clients.tool_calls import call_event, edit_event
+from holdfast.clients.tool_calls import call_event, edit_event, result_event
 from holdfast.kernel.canonical_json import list_of, table_of, text_of
-from holdfast.kernel.patterns import DOTALL, compile_later
+from holdfast.kernel.patterns import DOTALL, MULTILINE, compile_later
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,13 +37,19 @@ if TYPE_CHECKING:
     from holdfast.clients.conversation import Change, Kind, ReaderState, Replacement
 
 _SIDECHAIN = (b'"isSidechain":true', b'"isSidechain": true')
-_TELLING = (b'"user"', b'"assistant"', b'"compact_boundary"', b"<task-notification>")
+_TELLING = (b'"user"', b'"assistant"', b'"compact_boundary"', b'"queue-operation"')
+_SKIMMED = (b'"user"', b'"compact_boundary"', b'"queue-operation"')
 _FAILED = (b'"is_error":true', b'"is_error": true')
 # A long line with one of these is decoded: an answer, a subagent in the background.
 _NEEDED = (
-    *(*_FAILED, b'"answers":', b'"isAsync":', b"<task-notification>", b'"isCompactSummary"'),
+    *_FAILED,
+    b'"answers":',
+    b'"isAsync":',
+    b"<task-notification>",
+    b'"isCompactSummary"',
     b'"updated_file":',
 )
+_REFUSAL = b"The user doesn't want to"
 _RESULT, _RESULT_ID = b'"tool_result"', b'"tool_use_id":"'
 _CONTENT = (b'"content":"', b'"text":"')
 EXCERPT = 12_000
@@ -54,9 +60,8 @@ _ENDED_TASK = compile_later(
     r"<tool-use-id>([^<]{1,100})</tool-use-id>.*?<status>(\w+)</status>", DOTALL
 )
 _EXIT_CODE = compile_later(r"\(exit code (\d+)\)")
-_REFUSED = compile_later(r"The user doesn't want to (?:proceed|take this action)")
-_REFUSED_WITH = compile_later(r"the user said:\s*(.+)", DOTALL)
 _CHOSEN = compile_later(r'"([^"]{1,400})"="([^"]{1,400})"')
+_LISTED = compile_later(r"^#(\d+) \[(\w+)\] (.+?)(?: \[blocked by.*)?$", MULTILINE)
 _TASK_NUMBER = compile_later(r"#(\d+)")
 
 
@@ -70,6 +75,7 @@ HEAD = 1600
 # Whether it is a subagent's stands before that.
 MARKED = 400
 _CALL = b'"tool_use"'
+_SAID = b'"content":[{"type":"text"'
 _TOOLS: dict[str, Kind] = {
     "Bash": "run",
     **dict.fromkeys(("Edit", "MultiEdit", "Write", "NotebookEdit"), "edit"),
@@ -80,7 +86,7 @@ _TOOLS: dict[str, Kind] = {
 }
 # Calls of these tools stay important; other calls are only counted.
 _LASTING = compile_later(
-    rb'"name": ?"(?:TodoWrite|TaskCreate|TaskUpdate|ExitPlanMode|AskUserQuestion)"'
+    rb'"name": ?"(?:TodoWrite|TaskCreate|TaskUpdate|TaskList|ExitPlanMode|AskUserQuestion)"'
 )
 # Most changes of tasks are of this form, and need no decoding; the only block of their line.
 _CHANGED_TASK = compile_later(
@@ -101,15 +107,16 @@ def skim(line: bytes, state: ReaderState, events: list[SessionEvent]) -> None:
             return
         changed = _CHANGED_TASK.match(line, lasting.start(), HEAD)
         if changed:
-            task = task_of(changed[1].decode(), "", changed[2].decode())
+            task = task_of(f"#{changed[1].decode()}", "", changed[2].decode())
             events.append(COUNTED_CALL)
             events.append(SessionEvent("task", tasks=[task]))
             return
     elif find(_RESULT, 0, HEAD) >= 0:
         waiting = state["pending"]
-        if not waiting or string_in(line[:HEAD], _RESULT_ID) not in waiting:
+        is_known = waiting and string_in(line[:HEAD], _RESULT_ID) in waiting
+        if not is_known and find(_REFUSAL, 0, HEAD) < 0:
             return
-    elif find(b'"user"', 0, HEAD) < 0 and find(b'"compact_boundary"', 0, HEAD) < 0:
+    elif not any(find(word, 0, HEAD) >= 0 for word in _SKIMMED) and find(_SAID, 0, HEAD) < 0:
         return
     for record in decode(line):
         parse(record, state, events)
@@ -185,7 +192,7 @@ def parse(record: dict[str, Any], state: ReaderState, events: list[SessionEvent]
         if record.get("subtype") == "compact_boundary":
             events.append(SessionEvent("compact", at=at))
     elif kind == "queue-operation":
-        _ended_in_background(text_of(record.get("content")), at, state, events)
+        _queued(record, at, state, events)
     elif not isinstance(kind, str):
         state["unknown"] += 1
 
@@ -224,23 +231,17 @@ def _result(
     id, failed = text_of(block.get("tool_use_id")), block.get("is_error") is True
     text = text_in(block.get("content"), LONGEST_OUTPUT)
     what = recall(state, id) or [""]
-    if failed and _REFUSED.match(text):
-        words = _REFUSED_WITH.search(text)
-        events.append(SessionEvent("result", at=at, id=id))
-        if what[0] == "agent":
-            events.append(SessionEvent("agent_end", at=at, id=id))
-        if words:
-            about = "refused a tool call"
-            events.append(SessionEvent("answer", at=at, text=words[1].strip()[:2000], about=about))
-        return
     if what[0] == "question" and not failed:
         _answers(table_of(details), text, at, events)
     elif what[0] == "create" and not failed:
         number = _TASK_NUMBER.search(text)
         key = number[1] if number else text_of(table_of(table_of(details).get("task")).get("id"))
-        events.append(
-            SessionEvent("task", at=at, tasks=[task_of(key or what[1], what[1], "pending")])
-        )
+        task = task_of(f"#{key}" if key else what[1], what[1], "pending")
+        events.append(SessionEvent("task", at=at, tasks=[task]))
+    elif what[0] == "list" and not failed:
+        listed = [task_of(f"#{key}", words, state) for key, state, words in _LISTED.findall(text)]
+        if listed:
+            events.append(SessionEvent("tasks", at=at, tasks=listed, again=True))
     elif what[0] == "agent" and not table_of(details).get("isAsync"):
         events.append(SessionEvent("agent_end", at=at, id=id))
     running = bool(table_of(details).get("backgroundTaskId"))
@@ -248,7 +249,7 @@ def _result(
     # A cell of a notebook: where it stands in the file, only the whole file after it tells.
     whole = text_of(table_of(details).get("updated_file"))
     exact: list[Replacement] = [{"new": whole}] if whole else []
-    events.append(SessionEvent("result", at=at, id=id, text=text, failed=outcome, exact=exact))
+    events.append(result_event(id, at=at, text=text, failed=outcome, running=running, exact=exact))
 
 
 def _answers(details: dict[str, Any], text: str, at: str, events: list[SessionEvent]) -> None:
@@ -259,6 +260,25 @@ def _answers(details: dict[str, Any], text: str, at: str, events: list[SessionEv
     ]
     for question, answer in given or _CHOSEN.findall(text):
         events.append(SessionEvent("answer", at=at, text=answer[:1000], about=question[:400]))
+
+
+def _queued(
+    record: dict[str, Any], at: str, state: ReaderState, events: list[SessionEvent]
+) -> None:
+    """What the person types while the agent is at work waits in a queue: it is given to the agent in its turn
+    (`remove`), comes again as a prompt (`dequeue`), or goes back into the input line (`popAll`)."""
+    text, operation = text_in(record.get("content")), record.get("operation")
+    if "<task-notification>" in text[:200]:
+        _ended_in_background(text, at, state, events)
+    elif operation == "enqueue":
+        words = words_of_the_person(text)
+        if words and not words.startswith("/"):
+            remember(state, "queue", *state["pending"].get("queue", ()), at)
+            events.append(SessionEvent("heard", at=at, id=at, text=words))
+    elif operation == "popAll":
+        events += [SessionEvent("heard", at=at, id=id) for id in recall(state, "queue")]
+    else:
+        recall(state, "queue")
 
 
 def _ended_in_background(
@@ -310,7 +330,8 @@ def _call(
     elif kind is not None:
         events.append(call_event(kind, tool, given, id=id, at=at))
     elif tool == "TaskUpdate":
-        task = task_of(given.get("taskId"), given.get("subject"), given.get("status"))
+        number = f"#{given.get('taskId')}"
+        task = task_of(number, given.get("subject"), given.get("status"))
         events.append(SessionEvent("call", at=at, id=id))
         events.append(SessionEvent("task", at=at, tasks=[task]))
     elif tool in ("Agent", "Task"):
@@ -320,6 +341,8 @@ def _call(
     else:
         if tool == "TaskCreate":
             remember(state, id, "create", text_of(given.get("subject"))[:1000])
+        elif tool == "TaskList":
+            remember(state, id, "list")
         elif tool == "AskUserQuestion":
             remember(state, id, "question")
         events.append(SessionEvent("call", at=at, id=id, text=f"{tool} {strings_in(given)}"))

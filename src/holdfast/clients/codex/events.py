@@ -13,10 +13,6 @@ if TYPE_CHECKING:
 
 NAME = "codex"
 EVENTS = SHARED_EVENTS
-# 2,500 tokens, which Codex takes for four bytes each; the middle of more than that is cut out.
-LONGEST_CONTEXT = 9_500
-ALONE = True
-KEEPS_COMMANDS = True
 
 
 def read(name: str, payload: dict[str, Any]) -> HookEvent:

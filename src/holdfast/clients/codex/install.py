@@ -26,13 +26,9 @@ from holdfast.kernel.workspace import Workspace, worktrees
 
 HOOKS, SETTINGS = CLIENTS["codex"].files
 # At a session's end Codex waits 3 seconds at most.
-EVENTS = {
-    **with_seconds(
-        *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PermissionRequest"),
-        *("PreCompact", "Stop"),
-    ),
-    "SessionEnd": 3,
-}
+EVENTS = with_seconds(
+    "SessionStart UserPromptSubmit PreToolUse PostToolUse PermissionRequest PreCompact Stop"
+) | {"SessionEnd": 3}
 
 
 def parts(workspace: Workspace, server: list[str]) -> list[Part]:

@@ -132,9 +132,9 @@ def is_head(head: bytes) -> bool:
 
 # What the lines say of spending
 
-TELLING = (
-    *(b'"session_meta"', b'"turn_context"', b'"token_usage_record"', b'"token_count"'),
-    b'"error"',
+TELLING = tuple(
+    f'"{kind}"'.encode()
+    for kind in ("session_meta", "turn_context", "token_usage_record", "token_count", "error")
 )
 
 

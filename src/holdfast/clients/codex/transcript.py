@@ -26,10 +26,11 @@ from holdfast.clients.conversation import (
     text_in,
     words_of_the_person,
 )
-from holdfast.clients.tool_calls import read_patch, tasks_of
+from holdfast.clients.tool_calls import read_patch, result_event, tasks_of
 from holdfast.kernel.canonical_json import list_of, table_of, text_of
 from holdfast.kernel.digest import id_of
 from holdfast.kernel.patterns import compile_later
+from holdfast.kernel.text import split_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,10 +38,12 @@ if TYPE_CHECKING:
 
     from holdfast.clients.conversation import ReaderState
 
-_TELLING = (
-    *(b'"function_call"', b'"function_call_output"', b'"custom_tool_call"', b'"message"'),
-    *(b'"custom_tool_call_output"', b'"user_message"', b'"session_meta"', b'"turn_context"'),
-    *(b'"compacted"', b'"local_shell_call"', b'"turn_aborted"'),
+_TELLING = tuple(
+    f'"{kind}"'.encode()
+    for kind in split_words(
+        "function_call function_call_output custom_tool_call message custom_tool_call_output "
+        "user_message session_meta turn_context compacted local_shell_call turn_aborted"
+    )
 )
 # Said again elsewhere, and sometimes long.
 _SKIPPED = (b'"exec_command_end"', b'"patch_apply_end"', b'"exec_command_output_delta"')
@@ -85,6 +88,7 @@ def skim(line: bytes, state: ReaderState, events: list[SessionEvent]) -> None:
             return
     elif (
         find(b'"user"', 0, HEAD) < 0
+        and find(b'"assistant"', 0, HEAD) < 0
         and find(b'"compacted"', 0, HEAD) < 0
         and find(b'"session_meta"', 0, HEAD) < 0
         and find(b'"user_message"', 0, HEAD) < 0
@@ -240,7 +244,8 @@ def _call(
         # The command went on in the background; its end is the end of the command.
         run = state["pending"].get(f"session:{given.get('session_id')}", [""])[0]
         remember(state, id, "stdin", run)
-        events.append(SessionEvent("call", at=at, id=id, text=text_of(given.get("chars"))[:400]))
+        text = text_of(given.get("chars"))[:400]
+        events.append(SessionEvent("call", at=at, id="" if run else id, text=text))
     elif name == "spawn_agent":
         remember(state, id, "spawn")
         what = text_of(given.get("message")) or text_in(given.get("items"))
@@ -309,9 +314,8 @@ def _output(id: str, text: str, at: str, state: ReaderState, events: list[Sessio
         remember(state, f"session:{running[1]}", id)
     failed = None if running else code[1] != "0" if code else None
     text = text.partition("\nOutput:\n")[2] or text
-    events.append(
-        SessionEvent("result", at=at, id=id, text=shorten(text, LONGEST_OUTPUT), failed=failed)
-    )
+    text = shorten(text, LONGEST_OUTPUT)
+    events.append(result_event(id, at=at, text=text, failed=failed, running=bool(running)))
 
 
 def _ended_agents(text: str, at: str, state: ReaderState, events: list[SessionEvent]) -> None:

@@ -20,10 +20,7 @@ EVENTS: dict[str, Means] = {
     **SHARED_EVENTS,
     "Notification": "waits",
 }
-# No limit was seen; ours is the usual length of a pack.
-LONGEST_CONTEXT = 9_500
-ALONE = True
-KEEPS_COMMANDS = True
+IS_SILENT_AFTER_COMPACTION = True
 
 
 def read(name: str, payload: dict[str, Any]) -> HookEvent:

@@ -15,8 +15,8 @@ from holdfast.kernel.workspace import Workspace
 
 SETTINGS, SERVERS = CLIENTS["copilot"].files
 EVENTS = with_seconds(
-    *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PermissionRequest"),
-    *("Notification", "PreCompact", "Stop", "SessionEnd"),
+    "SessionStart UserPromptSubmit PreToolUse PostToolUse PermissionRequest "
+    "Notification PreCompact Stop SessionEnd"
 )
 
 

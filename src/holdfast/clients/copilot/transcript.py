@@ -19,7 +19,7 @@ from holdfast.clients.conversation import (
     words_of_the_person,
 )
 from holdfast.clients.copilot.sessions import is_of_subagent
-from holdfast.clients.tool_calls import call_event, edit_event
+from holdfast.clients.tool_calls import call_event, edit_event, result_event
 from holdfast.kernel.canonical_json import table_of, text_of
 from holdfast.kernel.patterns import MULTILINE, compile_later
 
@@ -136,7 +136,7 @@ def _ended(data: dict[str, Any], at: str, state: ReaderState, events: list[Sessi
     failed = (not success or bool(code)) if isinstance(success, bool) else None
     text = _SHELL_END.sub("", text).strip()
     text = shorten(text, LONGEST_OUTPUT)
-    events.append(SessionEvent("result", at=at, id=id, text=text, failed=failed))
+    events.append(result_event(id, at=at, text=text, failed=failed))
     if tool == "task":
         events.append(SessionEvent("agent_end", at=at, id=id))
     elif tool == "ask_user" and text and not failed:

@@ -18,10 +18,8 @@ if TYPE_CHECKING:
 
 NAME = "cursor"
 EVENTS = claude.EVENTS
-LONGEST_CONTEXT = claude.LONGEST_CONTEXT
 # One process of the editor runs several conversations.
-ALONE = False
-KEEPS_COMMANDS = True
+SHARES_PROCESS = True
 
 
 def read(name: str, payload: dict[str, Any]) -> HookEvent:

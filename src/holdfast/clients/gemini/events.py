@@ -23,11 +23,8 @@ EVENTS: dict[str, Means] = {
     "Notification": "waits",
     **dict.fromkeys(("BeforeModel", "AfterModel", "BeforeToolSelection"), "nothing"),
 }
-# No limit was seen with 40,000 characters; ours is the usual length of a pack.
-LONGEST_CONTEXT = 9_500
-ALONE = True
 # With `-p` it puts the context before the prompt, and reads `/ccc:go` behind it as plain text.
-KEEPS_COMMANDS = False
+DROPS_COMMANDS = True
 _WITH_CONTEXT = ("SessionStart", "BeforeAgent", "AfterTool")
 # What these say of going on is not listened to.
 _ADVISORY = ("SessionStart", "SessionEnd", "PreCompress")

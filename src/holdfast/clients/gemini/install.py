@@ -7,8 +7,7 @@ from holdfast.clients.settings.parts import hooks_and_server, with_seconds
 from holdfast.kernel.workspace import Workspace
 
 _SECONDS = with_seconds(
-    *("SessionStart", "BeforeAgent", "BeforeTool", "AfterTool"),
-    *("Notification", "PreCompress", "AfterAgent", "SessionEnd"),
+    "SessionStart BeforeAgent BeforeTool AfterTool Notification PreCompress AfterAgent SessionEnd"
 )
 # Gemini counts milliseconds.
 EVENTS = {event: 1000 * seconds for event, seconds in _SECONDS.items()}

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from holdfast.clients.usage.model import Found, Source
 
 _SESSION = compile_later(rb'"sessionId":\s*"([^"\\]{1,200})"')
-_PROJECT = compile_later(rb'"projectHash":\s*"')
 
 
 def sessions(place: SessionPlace) -> Iterator[FoundSession]:
@@ -47,10 +46,8 @@ def sessions(place: SessionPlace) -> Iterator[FoundSession]:
         if root and place.holds(root):
             chats = os.path.join(project.path, "chats")
             roots[chats] = root
-            files += paths_matching(chats, "session-*.json")
             files += paths_matching(chats, "session-*.jsonl")
-    # A session that was taken up again by a newer version is there in both shapes.
-    for modified, path in newest_first(path for path in files if f"{path}l" not in files):
+    for modified, path in newest_first(files):
         match = _SESSION.search(read_piece(path, FIRST_BYTES))
         if match:
             session = match[1].decode("utf-8", "replace")
@@ -77,11 +74,6 @@ def _session_of(path: str) -> str:
 
 def is_writer(record: dict[str, Any]) -> bool:
     return bool(text_of(record.get("projectHash")) and text_of(record.get("sessionId")))
-
-
-def is_whole(head: bytes) -> bool:
-    """Whether a file of an older version begins so: one object on many lines."""
-    return bool(_PROJECT.search(head[:4000]) and _SESSION.search(head[:4000]))
 
 
 def session_at(path: str, modified: int) -> FoundSession:

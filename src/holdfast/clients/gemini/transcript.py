@@ -3,15 +3,13 @@
 The client only appends. It writes a message again, under the same id, when a tool call ends, and
 `$set` may repeat the whole history, some versions with new times. So a call counts once by its id, a
 message that is older than the newest one says nothing new, and of a history only what follows the
-last message that was read. Versions before 0.39 rewrite one JSON object per session (`.json`):
-`read_whole` takes that.
+last message that was read.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from stat import S_ISREG
 
 from holdfast.clients.conversation import (
     LONGEST_OUTPUT,
@@ -24,11 +22,9 @@ from holdfast.clients.conversation import (
     text_in,
     words_of_the_person,
 )
-from holdfast.clients.lines import Unread
-from holdfast.clients.tool_calls import call_event, edit_event
+from holdfast.clients.tool_calls import call_event, edit_event, result_event
 from holdfast.kernel.canonical_json import list_of, table_of, text_of
 from holdfast.kernel.patterns import MULTILINE, compile_later
-from holdfast.kernel.plain_file import read_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,8 +43,6 @@ if TYPE_CHECKING:
 # Most of a long chat is its own history, repeated by every `--resume`: a few hundred tool calls take
 # more bytes than with other clients.
 READ_WHOLE = 12 << 20
-# A session that is one object is read as a whole; a larger one than this is none.
-LARGEST_OBJECT = 256 << 20
 _ONLY_TIMES = b'{"$set":{"lastUpdated":'
 _HISTORY = b'{"$set":{"messages":['
 _IS_MESSAGE = (b'"type":"user"', b'"type":"gemini"')
@@ -129,36 +123,6 @@ def parse(record: dict[str, Any], state: ReaderState, events: list[SessionEvent]
         _message(record, state, events)
     else:
         state["unknown"] += 1
-
-
-def read_whole(path: str, mark: str | None, state: ReaderState, events: list[SessionEvent]) -> str:
-    """Read a session of an older version, which is one object; the mark for the next time.
-
-    Nothing is read while the file is as `mark` says. `Unread` when there is no such file.
-    """
-    try:
-        found = os.stat(path)
-        if not S_ISREG(found.st_mode):
-            raise Unread("is no file")
-        identity = f"{found.st_ino}:{found.st_size}:{found.st_mtime_ns}"
-        if mark == identity:
-            return identity
-        if found.st_size > LARGEST_OBJECT:
-            raise Unread("is too large")
-        content = read_plain(path, LARGEST_OBJECT)
-    except OSError as error:
-        raise Unread(error.strerror or "unreadable") from error
-    try:
-        record = json.loads(content.decode("utf-8", "replace"))
-    except (ValueError, RecursionError):
-        # The client is writing it just now, or it is none of its files.
-        state["unknown"] += 1
-        return identity
-    if isinstance(record, dict) and "sessionId" in record:
-        parse(record, state, events)
-    else:
-        state["unknown"] += 1
-    return identity
 
 
 def _after_the_last(history: list[dict[str, Any]], state: ReaderState) -> list[dict[str, Any]]:
@@ -261,7 +225,7 @@ def _ended(call: dict[str, Any], id: str, at: str, events: list[SessionEvent]) -
         output = _SHELL_NOTES.sub("", output).removeprefix("Output: ")
         output = _LAST_EXIT_CODE.sub("", output)
     text = shorten(output.strip(), LONGEST_OUTPUT)
-    events.append(SessionEvent("result", at=at, id=id, text=text, failed=failed))
+    events.append(result_event(id, at=at, text=text, failed=failed))
     if status != "success":
         return
     if tool == "ask_user":

@@ -25,10 +25,8 @@ EVENTS: dict[str, Means] = {
     "Answered": "used",
     **dict.fromkeys(("chat.params", "shell.env", "dispose"), "nothing"),
 }
-LONGEST_CONTEXT = 9_500
 # One process of opencode's serves all its sessions.
-ALONE = False
-KEEPS_COMMANDS = True
+SHARES_PROCESS = True
 
 
 def read(name: str, payload: dict[str, Any]) -> HookEvent:

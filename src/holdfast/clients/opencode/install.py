@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import dataclass
 
 from holdfast.clients import launcher
 from holdfast.clients.settings.files import Part, Put, not_settings
-from holdfast.clients.settings.parts import JsonPart, programs_of
+from holdfast.clients.settings.parts import JsonPart, programs_of, with_seconds
 from holdfast.clients.table import CLIENTS
 from holdfast.kernel.workspace import Workspace
 
 # What its shim tells us of.
-EVENTS = (
-    *("SessionStart", "UserPromptSubmit", "PreToolUse", "PreCompact", "Stop", "SessionEnd"),
-    *("PermissionRequest", "Answered"),
+EVENTS = with_seconds(
+    "SessionStart UserPromptSubmit PreToolUse PreCompact Stop SessionEnd PermissionRequest Answered"
 )
 PLUGIN, SETTINGS, SETTINGS_WITH_COMMENTS = CLIENTS["opencode"].files
 MARK = "// Holdfast in opencode"
@@ -23,12 +23,12 @@ _BEGIN = "const COMMAND = "
 _COMMAND = f'{_BEGIN}["holdfast", "hook"]'
 
 
+@dataclass(frozen=True)
 class PluginPart:
     """The plugin's file, which is ours altogether. `MARK` stands in every version of it; a file without it
     is not ours."""
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    path: str
 
     def put(self, text: str) -> Put:
         if text and MARK not in text:

@@ -1,4 +1,4 @@
-"""opencode: all sessions in one database; before 1.2 a file for each.
+"""opencode: all sessions in one database. Those from before 1.2 are there, too: opencode takes them over.
 
 The database is opened through SQLite alone: closing a file of a database that this process has open any
 other way drops SQLite's locks on it.
@@ -16,11 +16,9 @@ import apsw
 from holdfast.clients.discovery import (
     MOST_FILES,
     found_session,
-    newest_first,
-    paths_matching,
     source_of,
 )
-from holdfast.clients.lines import Unread, read_object
+from holdfast.clients.lines import Unread
 from holdfast.clients.table import home_of
 from holdfast.clients.usage.model import count, money, new_context, new_message
 from holdfast.kernel import canonical_json, clock
@@ -40,10 +38,6 @@ BUSY_MILLISECONDS = 2000
 def sessions(place: SessionPlace) -> Iterator[FoundSession]:
     found = [session for path in databases() for session in _in_database(path, place)]
     yield from sorted(found, key=lambda one: one["modified"], reverse=True)
-    known = {session["session"] for session in found}
-    for session in _in_files(place):
-        if session["session"] not in known:
-            yield session
 
 
 def _in_database(path: str, place: SessionPlace | None) -> Iterator[FoundSession]:
@@ -61,18 +55,6 @@ def _in_database(path: str, place: SessionPlace | None) -> Iterator[FoundSession
         is_sound = isinstance(id, str) and isinstance(cwd, str) and isinstance(updated, int)
         if is_sound and (place is None or place.holds(cwd)):
             yield found_session("opencode", id, path, updated, cwd)
-
-
-def _in_files(place: SessionPlace) -> Iterator[FoundSession]:
-    """Before 1.2: `storage/session/<project>/<session>.json`."""
-    files = paths_matching(home_of("opencode"), "storage/session/*/ses_*.json")
-    for modified, path in newest_first(files):
-        record = read_object(path)
-        cwd, id = text_of(record.get("directory")), text_of(record.get("id"))
-        if id and cwd and not record.get("parentID") and place.holds(cwd):
-            updated = table_of(record.get("time")).get("updated")
-            when = updated if isinstance(updated, int) else modified
-            yield found_session("opencode", id, path, when, cwd)
 
 
 def find(session: str) -> list[Source]:

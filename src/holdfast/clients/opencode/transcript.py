@@ -1,4 +1,4 @@
-"""opencode: the tables `message` and `part` of `opencode.db`, or one JSON file each before 1.2.
+"""opencode: the tables `message` and `part` of `opencode.db`.
 
 A message is a row of its own, and what was said and done in it are its parts. A part changes until
 its message is complete, so the next look begins with the oldest message that was not. Parts that
@@ -6,8 +6,6 @@ were read whole are told apart by their ids, which grow.
 """
 
 from __future__ import annotations
-
-import os
 
 from holdfast.clients.conversation import (
     LONGEST_OUTPUT,
@@ -17,15 +15,15 @@ from holdfast.clients.conversation import (
     shorten,
     words_of_the_person,
 )
-from holdfast.clients.lines import Unread, read_object
+from holdfast.clients.lines import Unread
 from holdfast.clients.opencode.sessions import Store
-from holdfast.clients.tool_calls import call_event, edit_event, read_patch
+from holdfast.clients.tool_calls import call_event, edit_event, read_patch, result_event
 from holdfast.kernel import clock
 from holdfast.kernel.canonical_json import list_of, table_of, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from typing import Any, TypedDict
 
     from holdfast.clients.conversation import Change, Kind, ReaderState
@@ -85,17 +83,12 @@ def read(
 ) -> OpencodeMark:
     """Append what happened in a session since `mark`; the mark for the next time.
 
-    `path` is the database, or the session's own JSON file. `Unread` when it cannot be read now.
+    `path` is the database. `Unread` when it cannot be read now.
     """
     before: OpencodeMark = mark or {"since": 0, "message": "", "parts": {}}
-    messages: Iterable[OpencodeMessage]
-    if path.endswith(".json"):
-        undone = _undone(read_object(path).get("revert"))
-        messages = _messages_in_files(path, session, before["message"])
-    else:
-        with Store(path) as store:
-            undone = _undone_in_database(store, session)
-            messages = _messages_in_database(store, session, before["since"], state)
+    with Store(path) as store:
+        undone = _undone_in_database(store, session)
+        messages = _messages_in_database(store, session, before["since"], state)
     return _read_messages(messages, before, undone, state, events)
 
 
@@ -273,7 +266,7 @@ def _ended(
         # Without a code the command was stopped, or runs on behind the session.
         failed = code != 0 if isinstance(code, int) else None
     text = shorten(output.strip(), LONGEST_OUTPUT)
-    events.append(SessionEvent("result", at=at, id=id, text=text, failed=failed))
+    events.append(result_event(id, at=at, text=text, failed=failed))
     if tool == "task":
         events.append(SessionEvent("agent_end", at=at, id=id))
     elif tool == "question":
@@ -331,34 +324,6 @@ def _undone(revert: Any) -> str:
         except (ValueError, RecursionError):
             return ""
     return text_of(table_of(revert).get("messageID"))
-
-
-def _messages_in_files(path: str, session: str, since: str) -> Iterator[OpencodeMessage]:
-    """`storage/session/<project>/<session>.json`, with `message/` and `part/` beside `session/`."""
-    storage = os.path.dirname(os.path.dirname(os.path.dirname(path)))
-    if "/" in session or session in ("", ".", ".."):
-        return
-    for id in _names(os.path.join(storage, "message", session)):
-        if id < since:
-            continue
-        data = read_object(os.path.join(storage, "message", session, f"{id}.json"))
-        folder = os.path.join(storage, "part", id)
-        yield {
-            "id": id,
-            "created": _whole(table_of(data.get("time")).get("created")),
-            "data": data,
-            "parts": [
-                (part, read_object(os.path.join(folder, f"{part}.json"))) for part in _names(folder)
-            ],
-        }
-
-
-def _names(folder: str) -> list[str]:
-    try:
-        names = sorted(os.listdir(folder))
-    except OSError:
-        return []
-    return [name.removesuffix(".json") for name in names if name.endswith(".json")]
 
 
 def _object(data: Any, state: ReaderState) -> dict[str, Any]:

@@ -16,10 +16,6 @@ EVENTS: dict[str, Means] = {
     **SHARED_EVENTS,
     **dict.fromkeys(("Notification", "StopFailure"), "waits"),
 }
-# No limit was seen; ours is the usual length of a pack.
-LONGEST_CONTEXT = 9_500
-ALONE = True
-KEEPS_COMMANDS = True
 
 
 def read(name: str, payload: dict[str, Any]) -> HookEvent:

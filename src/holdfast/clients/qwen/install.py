@@ -7,8 +7,8 @@ from holdfast.clients.settings.parts import hooks_and_server, with_seconds
 from holdfast.kernel.workspace import Workspace
 
 EVENTS = with_seconds(
-    *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure"),
-    *("PermissionRequest", "Notification", "StopFailure", "PreCompact", "Stop", "SessionEnd"),
+    "SessionStart UserPromptSubmit PreToolUse PostToolUse PostToolUseFailure "
+    "PermissionRequest Notification StopFailure PreCompact Stop SessionEnd"
 )
 
 

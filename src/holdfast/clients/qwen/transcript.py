@@ -17,7 +17,7 @@ from holdfast.clients.conversation import (
     text_in,
     words_of_the_person,
 )
-from holdfast.clients.tool_calls import call_event, edit_event
+from holdfast.clients.tool_calls import call_event, edit_event, result_event
 from holdfast.kernel.canonical_json import list_of, table_of, text_of
 
 TYPE_CHECKING = False
@@ -132,6 +132,6 @@ def _ended(
             failed = bool(code) or bool(shown.get("signal")) if code is not None else failed
             text = text_of(shown.get("output")) or text
         text = shorten(text.strip(), LONGEST_OUTPUT)
-        events.append(SessionEvent("result", at=at, id=id, text=text, failed=failed))
+        events.append(result_event(id, at=at, text=text, failed=failed))
         if _TOOLS.get(tool) == "agent":
             events.append(SessionEvent("agent_end", at=at, id=id))

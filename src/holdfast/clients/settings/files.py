@@ -31,7 +31,8 @@ class Put(TypedDict):
 class Part(Protocol):
     """What we want of one file, and how its format takes it."""
 
-    path: str
+    @property
+    def path(self) -> str: ...
 
     def put(self, text: str) -> Put:
         """Idempotent; HoldfastError when the file is not what it should be."""

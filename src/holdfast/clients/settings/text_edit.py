@@ -1,6 +1,6 @@
 """Putting something into a JSON file, with or without comments, and taking it out again.
 
-The text is edited, not written anew: what others wrote stays as they wrote it, comments, blanks and
+The text is edited and not written again: what others wrote stays as they wrote it, comments, blanks and
 all.
 """
 
@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass, field
 from typing import Any
 
-_NONE: list[Any] = []
-_NO_NAME: set[str] = set()
 _BLANKS = re.compile(r"[ \t\r\n]*")
 
 
@@ -19,21 +18,15 @@ class Malformed(ValueError):
     """The text is not JSON, even with comments."""
 
 
+@dataclass
 class Node:
-    """A value, and where it stands. An object has its keys as well."""
+    """A value, and where it stands. An object has its keys as well: each name, and where that begins."""
 
-    __slots__ = ("end", "items", "keys", "repeated", "start", "value")
-
-    def __init__(self, start: int, end: int, value: Any) -> None:
-        self.start = start
-        self.end = end
-        self.value = value
-        # A file can have very many values, and most of them have nothing in them.
-        holds = isinstance(value, list | dict)
-        self.items: list[Node] = [] if holds else _NONE
-        # For each member of an object: its name, and where that begins.
-        self.keys: list[tuple[str, int]] = [] if holds else _NONE
-        self.repeated: set[str] = set() if holds else _NO_NAME
+    start: int
+    end: int
+    value: Any
+    items: list[Node] = field(default_factory=list)
+    keys: list[tuple[str, int]] = field(default_factory=list)
 
     def member(self, name: str) -> Node | None:
         for (key, _), item in zip(self.keys, self.items, strict=False):
@@ -125,7 +118,8 @@ class _JsonReader:
             self.skip()
             item = self.value()
             if name in node.value:
-                node.repeated.add(name)
+                # Of two values of one name a client takes the last; which one is meant is not ours to say.
+                raise Malformed(f"{name} stands there twice, in line {self.line}")
             node.keys.append((name, start))
             node.items.append(item)
             node.value[name] = item.value

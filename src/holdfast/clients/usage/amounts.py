@@ -45,8 +45,9 @@ def cost_of(tally: Tally, key: str) -> Cost:
     data, name = tally.session(key), title_of(key.partition(":")[0])
     if not data.get("known"):
         return _unknown(0.0, "nothing in its files is known to this holdfast")
-    report, since = data.get("report"), tally.total(key, "since")
+    report = data.get("report")
     if report is not None:
+        since = tally.total(key, report["at"])
         amount = data.get("before", 0.0) + report["cost"] + since["cost"]
         if report["has_unknown"]:
             return _unknown(amount, f"{name} itself does not know a model's price")
@@ -55,7 +56,7 @@ def cost_of(tally: Tally, key: str) -> Cost:
         if since["messages"]:
             return _known(amount, "estimated", f"{name}'s own figure, then {_listed()}")
         return _known(amount, "exact", f"{name}'s own figure ({report['what']})")
-    total = tally.total(key, "all")
+    total = tally.total(key)
     if total["unpriced"]:
         return _unknown(total["cost"], _unpriced(tally, key))
     if total["messages"] and total["own"] == total["messages"]:
@@ -83,12 +84,12 @@ def _unpriced(tally: Tally, key: str) -> str:
 def tokens_of(tally: Tally, key: str) -> dict[str, int]:
     """Our count, or the client's where it knows of answers that stand in no transcript."""
     report = tally.session(key).get("report")
-    own = report["tokens"] if report else {}
-    everything, since = _counts(tally.total(key, "all")), _counts(tally.total(key, "since"))
-    counted = {
-        name: max(everything[name], own[name] + since[name] if name in own else 0)
-        for name in TOKENS
-    }
+    counted = _counts(tally.total(key))
+    if report:
+        since = _counts(tally.total(key, report["at"]))
+        counted = {
+            name: max(counted[name], report["tokens"].get(name, 0) + since[name]) for name in TOKENS
+        }
     return {**counted, "total": sum(counted.values())}
 
 

@@ -98,11 +98,6 @@ _MOST = 2**53
 class Found:
     """What a few lines of one source said."""
 
-    __slots__ = (
-        *("context", "errors", "known", "lines", "messages", "quotas", "reports", "seen"),
-        "started_at",
-    )
-
     def __init__(self) -> None:
         # By id, both: what stands there again is the same message, or the same error.
         self.messages: dict[str, Message] = {}

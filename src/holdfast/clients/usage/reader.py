@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from holdfast.clients import conversation
 from holdfast.clients.lines import NewLines, Unread, size_of
-from holdfast.clients.opencode import sessions as opencode
-from holdfast.clients.table import part
+from holdfast.clients.table import capability, part
 from holdfast.clients.usage import prices
 from holdfast.clients.usage.model import Found
 
@@ -90,8 +89,8 @@ def _has_news(tally: Tally, source: Source, problems: dict[str, str]) -> bool:
     """Whether a source was written to since it was read; a look that reads nothing of it."""
     mark, _ = tally.source(source["path"], key_of(source))
     try:
-        if source["client"] == "opencode":
-            return bool(mark != {"updated": opencode.changed(source)})
+        if (store := capability(source["client"], "store")) is not None:
+            return bool(mark != {"updated": store.changed(source)})
         return NewLines(source["path"], mark).has_news()
     except Unread as error:
         problems[source["path"]] = str(error)
@@ -109,9 +108,9 @@ def _catch_up(
     observer = None
     if fold is not None and not source["agent"]:
         observer = Observer(fold, clean, tally.observed(key))
-    if source["client"] == "opencode":
-        mark = {"updated": opencode.changed(source)}
-        opencode.read(source, state, found)
+    if (store := capability(source["client"], "store")) is not None:
+        mark = {"updated": store.changed(source)}
+        store.read(source, state, found)
         if observer is not None:
             try:
                 _read_store(source, state, observer)
@@ -131,7 +130,6 @@ def take(tally: Tally, source: Source, found: Found, now: int, clean: Callable[[
     """Add what was found to a session's numbers."""
     key = key_of(source)
     data = tally.session(key)
-    reported = False
     for report in found.reports:
         last = data.get("report")
         if last is not None and report["at"] < last["at"]:
@@ -140,13 +138,9 @@ def take(tally: Tally, source: Source, found: Found, now: int, clean: Callable[[
             # The client began to count anew; what it said before is spent all the same.
             data["before"] = data.get("before", 0.0) + last["cost"]
         data["report"] = report
-        reported = True
-    since = data["report"]["at"] if "report" in data else ""
     for message in found.messages.values():
         cost = message["cost"] if message["cost"] is not None else _price(message)
-        tally.count(key, source["agent"], message, cost, since)
-    if reported:
-        tally.recount(key, since)
+        tally.count(key, source["agent"], message, cost)
     context = data.get("context")
     if found.context and (context is None or found.context["at"] >= context["at"]):
         if not found.context["window"] and context and context["model"] == found.context["model"]:
@@ -197,7 +191,7 @@ def _pending_of(reader: Any) -> dict[str, list[str]]:
 def _read_store(source: Source, state: dict[str, Any], observer: Observer) -> None:
     """The events of a session that its client keeps in a database."""
     reader = state.get(READER) or {"mark": None, "state": conversation.new_state()}
-    reader["mark"] = part("opencode", "transcript").read(
+    reader["mark"] = part(source["client"], "transcript").read(
         source["path"], source["session"], reader["mark"], reader["state"], observer.events
     )
     state[READER] = reader

@@ -1,4 +1,4 @@
-"""What was read so far: how far each file, every message once, and running totals.
+"""What was read so far: how far each file, and every message once.
 
 A small SQLite file beside the journal, made again from the transcripts when it is lost or damaged. With it a
 look at a transcript costs what is new in it. What a deleted transcript said stays counted: the money is spent.
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
         cost: float
 
 
-# 3: what was observed has its own table; an older file is made anew from the transcripts.
-FORMAT = 3
+# 4: without the totals of 3, which were kept beside the messages; an older file is made again from the transcripts.
+FORMAT = 4
 # Sessions that were not asked for in so many milliseconds are forgotten; their files are read anew.
 FORGOTTEN_AFTER = 30 * 86_400_000
 SUMS = ("messages", "own", "unpriced", *TOKENS, "cost")
@@ -43,15 +43,15 @@ _AGGREGATE = (
     + ", ".join(f"ifnull(sum({name}), 0)" for name in TOKENS)
     + ", ifnull(sum(cost), 0.0) FROM message WHERE session = ?"
 )
-_MESSAGE = (
-    *("at", "model", "provider", "agent", *TOKENS, "cache_write_hour", "counted", "own", "cost"),
+_BEFORE, _AFTER = (
+    ("at", "model", "provider", "agent"),
+    ("cache_write_hour", "counted", "own", "cost"),
 )
+_MESSAGE = (*_BEFORE, *TOKENS, *_AFTER)
 SCHEMA = f"""
 CREATE TABLE source(path TEXT, session TEXT, mark TEXT, state TEXT,
     PRIMARY KEY (path, session)) WITHOUT ROWID;
 CREATE TABLE session(key TEXT PRIMARY KEY, data TEXT, asked INTEGER) WITHOUT ROWID;
-CREATE TABLE total(session TEXT, scope TEXT, {", ".join(SUMS)},
-    PRIMARY KEY (session, scope)) WITHOUT ROWID;
 CREATE TABLE message(session TEXT, id TEXT, {", ".join(_MESSAGE)},
     PRIMARY KEY (session, id)) WITHOUT ROWID;
 CREATE TABLE error(session TEXT, id TEXT, said TEXT, number INTEGER,
@@ -149,57 +149,19 @@ class Tally:
 
     # Messages and totals
 
-    def count(self, key: str, agent: str, message: Message, cost: float | None, since: str) -> None:
-        """Count a message once: what was counted for its id before is taken back."""
+    def count(self, key: str, agent: str, message: Message, cost: float | None) -> None:
+        """Count a message once: it takes the place of what was counted for its id before."""
         told: dict[str, Any] = {**message, "agent": agent, "cost": cost}
         told["own"] = int(message["cost"] is not None)
         told["counted"] = int(message["counted"])
-        values = [told[name] for name in _MESSAGE]
-        row = self._row(
-            f"SELECT {', '.join(_MESSAGE)} FROM message WHERE session = ? AND id = ?",
-            key,
-            message["id"],
-        )
-        if row == tuple(values):
-            return
-        marks = ", ".join("?" * (len(values) + 2))
-        self.connection.execute(
-            f"INSERT OR REPLACE INTO message VALUES ({marks})", (key, message["id"], *values)
-        )
-        for sign, counted in ((-1, row), (1, values)):
-            if counted is not None:
-                self._add(key, "all", counted, sign)
-                if counted[0] > since:
-                    self._add(key, "since", counted, sign)
+        values = (key, message["id"], *(told[name] for name in _MESSAGE))
+        marks = ", ".join("?" * len(values))
+        self.connection.execute(f"INSERT OR REPLACE INTO message VALUES ({marks})", values)
 
-    def _add(self, key: str, scope: str, counted: Any, sign: int) -> None:
-        told = dict(zip(_MESSAGE, counted, strict=True))
-        sums = [sign, sign * told["own"], sign * (told["cost"] is None)]
-        sums += [sign * told[name] for name in TOKENS] + [sign * (told["cost"] or 0.0)]
-        marks = ", ".join("?" * (len(sums) + 2))
-        changes = ", ".join(f"{name} = {name} + excluded.{name}" for name in SUMS)
-        self.connection.execute(
-            f"INSERT INTO total VALUES ({marks}) ON CONFLICT DO UPDATE SET {changes}",
-            (key, scope, *sums),
-        )
-
-    def total(self, key: str, scope: str) -> Total:
-        """All messages of a session, or those since its client's own total."""
-        names = ", ".join(SUMS)
-        row = self._row(f"SELECT {names} FROM total WHERE session = ? AND scope = ?", key, scope)
-        return _total(row or (0,) * len(SUMS))
-
-    def recount(self, key: str, since: str) -> None:
-        """Both totals anew, from the messages."""
-        for scope, after in (("all", None), ("since", since)):
-            sql, values = _AGGREGATE, [key]
-            if after is not None:
-                sql, values = f"{sql} AND at > ?", [key, after]
-            row = self._row(sql, *values) or ()
-            marks = ", ".join("?" * (len(row) + 2))
-            self.connection.execute(
-                f"INSERT OR REPLACE INTO total VALUES ({marks})", (key, scope, *row)
-            )
+    def total(self, key: str, since: str = "") -> Total:
+        """Return all messages of a session, or those after a time."""
+        sql = f"{_AGGREGATE} AND at > ?" if since else _AGGREGATE
+        return _total(self._row(sql, key, *([since] if since else [])) or ())
 
     def between(self, key: str, after: str, until: str, *, agent: str | None = None) -> Total:
         """The messages of a stretch of time, its end included; all of them, or one agent's."""
@@ -300,15 +262,13 @@ class Tally:
                 "UPDATE message SET cost = ? WHERE session = ? AND id = ?",
                 (price(told), told["session"], told["id"]),
             )
-        for key in self._column("SELECT key FROM session"):
-            self.recount(key, self.session(key).get("report", {}).get("at", ""))
         self.connection.execute("INSERT OR REPLACE INTO meta VALUES ('prices', ?)", (date,))
 
     def forget(self, now: int) -> None:
         """Leave out sessions that were not asked for in a month."""
         old = "SELECT key FROM session WHERE asked < ?"
         before = (now - FORGOTTEN_AFTER,)
-        for table in ("source", "total", "message", "error", "observed"):
+        for table in ("source", "message", "error", "observed"):
             self.connection.execute(f"DELETE FROM {table} WHERE session IN ({old})", before)
         self.connection.execute("DELETE FROM session WHERE asked < ?", before)
 
@@ -377,7 +337,9 @@ def _prepared(connection: apsw.Connection) -> apsw.Connection:
     try:
         # Another process may have made it while we waited.
         row = connection.execute("PRAGMA user_version").fetchone()
-        if row[0] != FORMAT:
+        if row[0] == FORMAT - 1:
+            exhaust(connection, f"DROP TABLE total; PRAGMA user_version = {FORMAT}")
+        elif row[0] != FORMAT:
             names: Any = connection.execute(
                 "SELECT name FROM sqlite_master WHERE type = 'table'"
             ).fetchall()

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from holdfast.fleet.rules import checkpoint as file
 from holdfast.fleet.rules import updates
-from holdfast.fleet.rules.liveness import instant_of
 from holdfast.fleet.rules.model import FIELDS, agent_of, checkpoint_path, stem_of
 from holdfast.kernel import clock, conflicts
+from holdfast.kernel.clock import instant_of
 from holdfast.kernel.errors import Conflict, NotFound, Usage
 from holdfast.kernel.rules import Decision
 from holdfast.kernel.text import quote
@@ -151,13 +151,12 @@ def _adopt(state: AgentState, command: Any) -> Decision:
     return Decision([("edited_outside", body)])
 
 
-def _begin_life(state: AgentState, command: Any, now: int) -> dict[str, Any]:
-    """The record of a new life; refused while the agent has one."""
+def refuse_at_work(state: AgentState, *, takes_over: bool) -> None:
+    """Refuse a new life of an agent that has one."""
     present = state["checkpoint"]
     if present is not None and present.get("status") != "COMPLETE":
         life = state["life"]
         since = f" since {life['started_at']}" if life else ""
-        takes_over = "from" in command
         raise Conflict(
             f"{state['agent']} is at work{since} on {present.get('feature')}.",
             hint="Choose an agent that is free, or a new id."
@@ -166,6 +165,12 @@ def _begin_life(state: AgentState, command: Any, now: int) -> dict[str, Any]:
             f"Another: holdfast agent takeover {quote(state['agent'])} --by NEW",
             kind="agent_at_work",
         )
+
+
+def _begin_life(state: AgentState, command: Any, now: int) -> dict[str, Any]:
+    """The record of a new life; refused while the agent has one."""
+    refuse_at_work(state, takes_over="from" in command)
+    present = state["checkpoint"]
     agent, session = command["agent"], command["life"]["session"]
     saved = command.get("from")
     if saved is None:
@@ -205,8 +210,8 @@ def _continue(saved: dict[str, Any], agent: str, session: str, now: int) -> dict
     return taken
 
 
-def _resume(state: AgentState, command: Any, now: int) -> Decision:
-    """The same agent in a fresh session: scenario 1, FLEET-64."""
+def refuse_resume(state: AgentState, feature: str) -> str:
+    """Refuse to resume a life that cannot be; return its feature."""
     saved = state["checkpoint"]
     if saved is None:
         raise NotFound(f"{state['agent']} has no checkpoint to resume from.")
@@ -214,12 +219,19 @@ def _resume(state: AgentState, command: Any, now: int) -> Decision:
         raise Conflict(
             f"{state['agent']} cannot be resumed: its checkpoint says can_resume false "
             f"(status {saved.get('status')}).",
-            hint=f"Begin anew: holdfast agent restart {quote(state['agent'])}",
+            hint=f"Begin again: holdfast agent restart {quote(state['agent'])}",
             kind="cannot_resume",
         )
-    feature = saved.get("feature") or command["feature"]
-    if not feature:
+    known = saved.get("feature") or feature
+    if not known:
         raise Usage(f"The feature of {state['agent']} is not known.", hint="Say it: --feature NAME")
+    return str(known)
+
+
+def _resume(state: AgentState, command: Any, now: int) -> Decision:
+    """The same agent in a fresh session: scenario 1, FLEET-64."""
+    feature = refuse_resume(state, command["feature"])
+    saved = state["checkpoint"] or {}
     session = command["life"]["session"]
     checkpoint = _continue({**saved, "feature": feature}, state["agent"], session, now)
     file.refuse_invalid(checkpoint)

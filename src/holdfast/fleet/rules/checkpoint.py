@@ -112,7 +112,7 @@ def _problems_of(name: str, value: Any) -> list[str]:
         return [] if _is_text(value) else [f"{name} is empty"]
     if name in _CHOICES:
         choices = _CHOICES[name]
-        return [] if value in choices else [f"{name} is none of {', '.join(choices)}"]
+        return [] if value in choices else [f"{name} is not one of {', '.join(choices)}"]
     if name in TIMES:
         return [] if _is_time(value) else [f"{name} is no UTC time"]
     if name == "can_resume":
@@ -182,7 +182,7 @@ def write(checkpoint: dict[str, Any]) -> str:
     state = ordered.get("coordination_state")
     if isinstance(state, dict):
         ordered["coordination_state"] = _ordered(state, COORDINATION_FIELDS)
-    text = canonical_json.indented(ordered) + "\n"
+    text = canonical_json.dump_indented(ordered) + "\n"
     if text.isascii() and "\x7f" not in text:
         return text
     from holdfast.kernel.text import harmless_json

@@ -9,9 +9,9 @@ mixed, because they share lines such as `**Acknowledge:** No action needed`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
-from holdfast.fleet.rules.merge import merge_lines
 from holdfast.fleet.rules.model import (
     CADENCE,
     COMMS,
@@ -26,13 +26,11 @@ from holdfast.fleet.rules.model import (
 )
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Usage
+from holdfast.kernel.merge import merge_lines
 from holdfast.kernel.rules import Decision
 from holdfast.kernel.text import harmless, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-    from typing import Any, TypedDict
-
     from holdfast.journal.interface import Event
     from holdfast.kernel.views.reconcile import Change
 
@@ -52,7 +50,8 @@ if TYPE_CHECKING:
         acknowledge: str
 
     class CommsState(TypedDict):
-        """`warned` and `escalated` are the last_checkpoint that each happened for; AMB-FLEET-03."""
+        """`warned` and `escalated` are the last_checkpoint that each happened for; AMB-FLEET-03. `sent` has the
+        times and subjects of the last messages from here."""
 
         stream: str
         sender: str
@@ -60,10 +59,12 @@ if TYPE_CHECKING:
         text: str
         warned: str
         escalated: str
+        sent: NotRequired[list[list[str]]]
 
 
 ARCHIVE = f"{COMMS}/archive"
 LONGEST_FIELD = 100_000
+SENT_REMEMBERED = 20
 _ENDING = ".md"
 READ = "✅ READ"
 NO_MESSAGES = "(No messages yet)"
@@ -182,7 +183,10 @@ def apply(state: CommsState, event: Event) -> CommsState:
     if kind == "sent":
         message = compose(body["number"], clock.parse(body["at"]), body)
         warned = body.get("warns") or state["warned"]
-        return {**state, "text": insert(state["text"], message), "warned": warned}
+        text = insert(state["text"], message)
+        subject = [minute(clock.parse(body["at"])), _message(message)["subject"]]
+        sent = [*state.get("sent", []), subject][-SENT_REMEMBERED:]
+        return {**state, "text": text, "warned": warned, "sent": sent}
     if kind == "read":
         return {**state, "text": mark_read(state["text"], body["numbers"])}
     if kind in ("archived", "reinitialised"):
@@ -210,6 +214,7 @@ def absorb(state: CommsState, base: CommsState, change: Change, now: int) -> lis
     text = merge(base["text"], state["text"], change["text"])
     familiar = change["familiar"]["text"] if change["familiar"] else ""
     text = put_back_unseen(state["text"], change["text"], text, familiar)
+    text = renumber(text, change["text"], state.get("sent", []))
     if text == state["text"]:
         return []
     return [("edited_outside", {"path": change["path"], "text": text})]
@@ -273,8 +278,29 @@ def split(text: str) -> tuple[str, list[str]]:
 
 
 def next_number(text: str) -> int:
-    """The number of headings plus one; AMB-FLEET-18."""
-    return len(split(text)[1]) + 1
+    """The number of headings plus one; the next one that is free, if messages were deleted. AMB-FLEET-18"""
+    blocks = split(text)[1]
+    number, taken = len(blocks) + 1, set(map(_number_of, blocks))
+    while number in taken:
+        number += 1
+    return number
+
+
+def renumber(text: str, theirs: str, sent: Sequence[Sequence[str]]) -> str:
+    """The text with a new number for each message that we `sent` (its time and subject) while an author who had
+    not seen it gave its number to another one."""
+    above, blocks = split(text)
+    seen = split(theirs)[1]
+    for position in reversed(range(len(blocks))):
+        block = blocks[position]
+        number = _number_of(block)
+        others = [_number_of(other) for at, other in enumerate(blocks) if at != position]
+        if number in others and not _is_in(block, seen):
+            message = _message(block)
+            if [message["at"], message["subject"]] in [list(one) for one in sent]:
+                free = next_number("".join(blocks))
+                blocks[position] = block.replace(f"{HEADING} {number}", f"{HEADING} {free}", 1)
+    return above + "".join(blocks)
 
 
 def insert(text: str, message: str) -> str:

@@ -5,7 +5,7 @@ The rules of the `feature:<epic>/<feature>` streams. They have no file: the agen
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict, Usage
@@ -13,8 +13,6 @@ from holdfast.kernel.rules import Decision
 from holdfast.kernel.text import quote
 
 if TYPE_CHECKING:
-    from typing import Any, TypedDict
-
     from holdfast.journal.interface import Event
     from holdfast.kernel.views.reconcile import Change
 

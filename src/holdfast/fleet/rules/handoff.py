@@ -3,7 +3,8 @@ tell an agent when to write its checkpoint; and the lines of an agent that resum
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping
+from typing import Any, TypedDict
 
 from holdfast.fleet.rules.model import (
     CADENCE,
@@ -20,16 +21,13 @@ from holdfast.kernel.clock import MINUTE
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.text import quote
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-    from typing import Any, TypedDict
 
-    class Package(TypedDict):
-        """The fields of a pasted text; missing ones are empty."""
+class Package(TypedDict):
+    """The fields of a pasted text; missing ones are empty."""
 
-        agent: str
-        feature: str
-        epic: str
+    agent: str
+    feature: str
+    epic: str
 
 
 RULE = "═" * 59
@@ -68,11 +66,20 @@ HEARTBEAT_STEP = f"""\
 """
 
 
-def package(*, epic_name: str, epic_path: str, feature: str, agent: str) -> str:
-    """The package for an agent that begins; it names no checkpoint to go on from. FLEET-75"""
+FIRST_STAGE = "S2.P1"
+
+
+def package(
+    *, epic_name: str, epic_path: str, feature: str, agent: str, stage: str = "", phase: str = ""
+) -> str:
+    """The package for an agent that begins; it names no checkpoint to go on from. FLEET-75. One that was at a later
+    `stage` goes on there."""
     joining = [f"I'm joining as a secondary agent for epic {epic_name}."]
-    stage = "S2.P1 (Feature Deep Dive - Research Phase)"
-    return _package(joining, epic_path, feature, agent, stage, "Begin S2.P1 now.")
+    if stage in ("", FIRST_STAGE):
+        name = f"{FIRST_STAGE} (Feature Deep Dive - Research Phase)"
+        return _package(joining, epic_path, feature, agent, name, f"Begin {FIRST_STAGE} now.")
+    name = f"{stage} ({phase_name(phase)} Phase)" if phase_name(phase) else stage
+    return _package(joining, epic_path, feature, agent, name, f"Resume {stage} now.")
 
 
 def takeover_package(

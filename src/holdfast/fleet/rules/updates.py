@@ -42,6 +42,8 @@ def body_of(state: AgentState, command: Any, now: int) -> dict[str, Any]:
     after.update(session_id=session, **command.get("set", {}))
     for name in ("completed_steps", "files_modified"):
         after[name] = add_new(after.get(name), command.get(name, []))
+    clean = command.get("unchanged_files", [])
+    after["files_modified"] = [name for name in after["files_modified"] if name not in clean]
     if command.get("committed"):
         after["files_modified"] = list(command.get("files_modified", []))
     body: dict[str, Any] = _CHANGES[command["do"]](state, after, command, now)

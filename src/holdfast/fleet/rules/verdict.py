@@ -1,4 +1,4 @@
-"""Judge from several signals whether an agent is alive.
+"""Judge whether an agent is alive: how long it has been silent, what the protocol calls that, and what other signals say.
 
 The clock alone proves nothing: a build may take two hours, and a laptop sleeps over night. An agent is dead
 only if two independent signals say so, and no signal says that it lives.
@@ -6,17 +6,17 @@ only if two independent signals say so, and no signal says that it lives.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from holdfast.fleet.rules.model import CADENCE, MINIMAL_WORK, STALE_AFTER, WARNING_AFTER
+from holdfast.kernel.clock import MINUTE, instant_of
 
-from holdfast.fleet.rules.liveness import instant_of
-from holdfast.fleet.rules.model import STALE_AFTER, WARNING_AFTER
-from holdfast.kernel.clock import MINUTE
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal, TypedDict
 
     from holdfast.processes.agent_process import ProcessState
 
+    # By the protocol's clock alone.
+    Silence = Literal["ACTIVE", "WARNING", "STALE", "COMPLETE"]
     Word = Literal[
         "active", "slow", "busy", "waiting", "blocked", "quiet", "dead", "done", "corrupted"
     ]
@@ -48,6 +48,55 @@ if TYPE_CHECKING:
 SIGNALS_NEEDED = 2
 # Declared statuses: the agent waits for another one. PAUSED is AMB-FLEET-24.
 _WAITING = ("WAITING", "PAUSED")
+
+
+def age_minutes(last_checkpoint_ms: int, now_ms: int) -> int:
+    """Whole minutes since a checkpoint; a time in the future is no age. FLEET-43"""
+    return (now_ms - last_checkpoint_ms) // MINUTE if now_ms > last_checkpoint_ms else 0
+
+
+def liveness(age: int, status: str, inclusive: bool = False) -> Silence:
+    """Return the liveness by the age in minutes and the status: a complete agent is never stale. AMB-FLEET-04"""
+    if status == "COMPLETE":
+        return "COMPLETE"
+    if inclusive:
+        age += 1  # `30 or more` of whole minutes is `more than 30` of one minute later
+    if age <= WARNING_AFTER:
+        return "ACTIVE"
+    return "STALE" if age > STALE_AFTER else "WARNING"
+
+
+def line(agent: str, said: str, age: int) -> str:
+    """The line of the protocol's scan about an agent; FLEET-47. A complete agent has its age too, and has
+    not crashed."""
+    if said == "COMPLETE":
+        return f"✅ {agent}: COMPLETE ({age} min ago)"
+    if said == "STALE":
+        return f"❌ {agent}: STALE ({age} min) - Likely crashed"
+    if said == "WARNING":
+        return f"⚠️ {agent}: WARNING ({age} min) - May be slow"
+    return f"✅ {agent}: ACTIVE ({age} min ago)"
+
+
+def is_due(last_ms: int, now_ms: int) -> bool:
+    """Whether a heartbeat is due; FLEET-20. It is also due when the last one lies far in the future, because
+    the clock must have been set back."""
+    return abs(now_ms - last_ms) >= CADENCE
+
+
+def too_old_lines(age: int) -> list[str]:
+    """The lines for an agent that resumes from a checkpoint that is too old; FLEET-89."""
+    if age <= STALE_AFTER:
+        return []
+    return [
+        f"ERROR: Checkpoint is {age} minutes old",
+        "Agent likely crashed. Requires recovery procedure.",
+    ]
+
+
+def is_minimal_work(began_ms: int, last_ms: int) -> bool:
+    """Whether so little was done that a restart loses little; FLEET-73."""
+    return last_ms - began_ms < MINIMAL_WORK
 
 
 def verdict(liveness: str, status: str, signals: Signals, now: int) -> Verdict:

@@ -7,52 +7,55 @@ answer or like another gate.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, TypedDict
+
+from holdfast.kernel.blank import blank
 from holdfast.kernel.errors import Usage
-from holdfast.kernel.text import one_line, safe
+from holdfast.kernel.text import one_line, safe, split_words
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any, Literal, TypedDict
 
-    class GateOption(TypedDict):
-        """One way to decide. Of the short form only the name is known."""
+class GateOption(TypedDict):
+    """One way to decide. Of the short form only the name is known."""
 
-        id: str
-        name: str
-        pros: str
-        cons: str
+    id: str
+    name: str
+    pros: str
+    cons: str
 
-    class Content(TypedDict):
-        """A checkpoint. `title` is what was built, what is to be decided, or what is to be done."""
 
-        type: str
-        title: str
-        url: str
-        items: list[str]
-        context: str
-        options: list[GateOption]
-        why: str
-        cause: str
-        checklist: dict[str, bool]
-        signal: str
-        purpose: str
+class Content(TypedDict):
+    """A checkpoint. `title` is what was built, what is to be decided, or what is to be done."""
 
-    class GateAnswer(TypedDict):
-        """What was answered. Without a person, the gate's own time ran out. `saw` is what the person
-        had before them."""
+    type: str
+    title: str
+    url: str
+    items: list[str]
+    context: str
+    options: list[GateOption]
+    why: str
+    cause: str
+    checklist: dict[str, bool]
+    signal: str
+    purpose: str
 
-        verdict: Literal["yes", "no"]
-        answer: str
-        text: str
-        person: dict[str, str] | None
-        saw: str
-        at: str
+
+class GateAnswer(TypedDict):
+    """What was answered. Without a person, the gate's own time ran out. `saw` is what the person
+    had before them."""
+
+    verdict: Literal["yes", "no"]
+    answer: str
+    text: str
+    person: dict[str, str] | None
+    saw: str
+    at: str
 
 
 VERIFY, DECISION, ACTION = "human-verify", "decision", "human-action"
 TYPES = (VERIFY, DECISION, ACTION)
 PREFIX = "checkpoint:"
+OPTION_PARTS = ("id", "name", "pros", "cons")
 # How often each kind is to be expected, in percent; PILOT-03.
 EXPECTED = {VERIFY: 90, DECISION: 9, ACTION: 1}
 # What each kind is good for.
@@ -80,22 +83,7 @@ ACTION_SIGNAL = 'Type "done" when verified'
 APPROVED, DONE = "approved", "done"
 # A line of these words and an address tells a person nothing that the address does not.
 LEAD_WORDS = frozenset(
-    [
-        "visit",
-        "open",
-        "see",
-        "go",
-        "to",
-        "at",
-        "browse",
-        "look",
-        "and",
-        "then",
-        "please",
-        "verify",
-        "check",
-        "that",
-    ]
+    split_words("visit open see go to at browse look and then please verify check that")
 )
 LIGHTS = {VERIFY: "🟢", DECISION: "🟡", ACTION: "🔴"}
 
@@ -125,15 +113,7 @@ def decision(
     for number, one in enumerate(options):
         _refuse_no_option(one, f"options[{number}]")
     content = _empty(DECISION, title)
-    content["options"] = [
-        {
-            "id": one_line(one["id"]),
-            "name": one_line(one["name"]),
-            "pros": one_line(one["pros"]),
-            "cons": one_line(one["cons"]),
-        }
-        for one in options
-    ]
+    content["options"] = [{name: one_line(one[name]) for name in OPTION_PARTS} for one in options]  # type: ignore[literal-required, misc]
     content["context"], content["purpose"] = one_line(context), purpose
     content["signal"] = (
         one_line(signal) or f"Select: {join_ids([one['id'] for one in content['options']])}"
@@ -142,16 +122,15 @@ def decision(
 
 
 def _refuse_no_option(one: Any, where: str) -> None:
-    parts = ("id", "name", "pros", "cons")
     example = '{"id": "pg", "name": "PostgreSQL", "pros": "...", "cons": "..."}'
     if not isinstance(one, dict):
         raise Usage(f"{where} must have id, name, pros and cons, not {one!r:.40}.", hint=example)
-    for part in parts:
+    for part in OPTION_PARTS:
         if not isinstance(one.get(part), str):
             what = f"must be a text, not {one[part]!r:.40}" if part in one else "is missing"
             raise Usage(f"{where}.{part} {what}.", hint=example)
     for name in one:
-        if name not in parts:
+        if name not in OPTION_PARTS:
             raise Usage(f"{where}.{name} is unknown.", hint=example)
 
 
@@ -174,19 +153,8 @@ def action(
 
 
 def _empty(type: str, title: str) -> Content:
-    return {
-        "type": type,
-        "title": one_line(title),
-        "url": "",
-        "items": [],
-        "context": "",
-        "options": [],
-        "why": "",
-        "cause": "",
-        "checklist": {},
-        "signal": "",
-        "purpose": "",
-    }
+    content: Content = blank(Content, type=type, title=one_line(title))
+    return content
 
 
 def is_sound(content: Any) -> bool:
@@ -202,7 +170,7 @@ def is_sound(content: Any) -> bool:
         and all(isinstance(answer, bool) for answer in content["checklist"].values())
         and all(
             isinstance(option, dict)
-            and option.keys() == {"id", "name", "pros", "cons"}
+            and option.keys() == {*OPTION_PARTS}
             and all(isinstance(text, str) for text in option.values())
             for option in content["options"]
         )
@@ -353,7 +321,7 @@ def understand(content: Content, text: str) -> GateAnswer:
         for option in content["options"]:
             if option["id"].casefold() == word:
                 return _make_answer("yes", option["id"], "")
-        raise Usage(f"{said!r} is none of the options.", hint=hint_for(content))
+        raise Usage(f"{said!r} is not one of the options.", hint=hint_for(content))
     if word == {VERIFY: APPROVED, ACTION: DONE}[content["type"]]:
         return _make_answer("yes", word, "")
     return _make_answer("no", {VERIFY: "issues", ACTION: "not done"}[content["type"]], said)
@@ -373,11 +341,5 @@ def hint_for(content: Content) -> str:
 
 
 def _make_answer(verdict: Literal["yes", "no"], answer: str, text: str) -> GateAnswer:
-    return {
-        "verdict": verdict,
-        "answer": answer,
-        "text": text,
-        "person": None,
-        "saw": "",
-        "at": "",
-    }
+    made: GateAnswer = blank(GateAnswer, verdict=verdict, answer=answer, text=text)
+    return made

@@ -5,19 +5,26 @@ What was asked never changes; it is answered once, by a person or, where the gat
 
 from __future__ import annotations
 
-from holdfast.gates.rules.content import DECISION, decline, inert, is_sound, understand
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+
+from holdfast.gates.rules.content import (
+    DECISION,
+    Content,
+    GateAnswer,
+    decline,
+    inert,
+    is_sound,
+    understand,
+)
 from holdfast.gates.rules.picture import are_sound
 from holdfast.kernel import canonical_json, clock
+from holdfast.kernel.blank import blank
 from holdfast.kernel.digest import id_of
 from holdfast.kernel.errors import Conflict, HoldfastError, NotAllowed, Usage
 from holdfast.kernel.rules import Decision, Person
 from holdfast.kernel.text import one_line, quote
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, NotRequired, TypedDict
-
-    from holdfast.gates.rules.content import Content, GateAnswer
     from holdfast.gates.rules.picture import Picture
     from holdfast.journal.interface import Event
     from holdfast.kernel.rules import Wish
@@ -40,29 +47,30 @@ if TYPE_CHECKING:
         at: str
         person: NotRequired[dict[str, str]]
 
-    class GateState(TypedDict):
-        """One gate. `phase` collects it for the end of that phase when it is a `batch` one;
-        `presented_at` is when a person could first be asked. `pictures` stand beside the question."""
 
-        id: str
-        content: Content | None
-        digest: str
-        pictures: list[Picture]
-        asked: Asker | None
-        batch: bool
-        phase: str
-        holds: str
-        cost_tokens: int | None
-        expires_at: str
-        default: str
-        presented_at: str
-        notified: int
-        notified_at: str
-        answer: GateAnswer | None
-        withdrawn: Withdrawn | None
-        # An answer that lacks the signature which `gate.signers` asks for; set by readers.
-        uncounted: NotRequired[GateAnswer]
-        uncounted_why: NotRequired[str]
+class GateState(TypedDict):
+    """One gate. `phase` collects it for the end of that phase when it is a `batch` one;
+    `presented_at` is when a person could first be asked. `pictures` stand beside the question."""
+
+    id: str
+    content: Content | None
+    digest: str
+    pictures: list[Picture]
+    asked: Asker | None
+    batch: bool
+    phase: str
+    holds: str
+    cost_tokens: int | None
+    expires_at: str
+    default: str
+    presented_at: str
+    notified: int
+    notified_at: str
+    answer: GateAnswer | None
+    withdrawn: Withdrawn | None
+    # An answer that lacks the signature which `gate.signers` asks for; set by readers.
+    uncounted: NotRequired[GateAnswer]
+    uncounted_why: NotRequired[str]
 
 
 # Its state is made from records alone; see `kernel.state`.
@@ -91,24 +99,8 @@ def stream_of(id: str) -> str:
 
 
 def initial(stream: str) -> GateState:
-    return {
-        "id": stream.partition(":")[2],
-        "content": None,
-        "digest": "",
-        "pictures": [],
-        "asked": None,
-        "batch": False,
-        "phase": "",
-        "holds": "",
-        "cost_tokens": None,
-        "expires_at": "",
-        "default": "",
-        "presented_at": "",
-        "notified": 0,
-        "notified_at": "",
-        "answer": None,
-        "withdrawn": None,
-    }
+    state: GateState = blank(GateState, id=stream.partition(":")[2])
+    return state
 
 
 def is_open(state: GateState) -> bool:
@@ -216,7 +208,7 @@ def refuse_unfit(content: Content, *, strict: bool) -> None:
 
     wrong = [one for one in findings(content, strict=strict) if one["level"] == "error"]
     if wrong:
-        said = "; ".join(f"{one['what']} ({one['clause']})" for one in wrong)
+        said = "; ".join(one["what"] for one in wrong)
         instead = " ".join(dict.fromkeys(one["instead"] for one in wrong))
         raise HoldfastError(f"Not a gate: {said}.", hint=instead, kind="gate_refused")
 

@@ -4,19 +4,24 @@ everything."""
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 from xml.parsers import expat
 
 from holdfast.gates.rules import content as contents
-from holdfast.gates.rules.content import ACTION, DECISION, PREFIX, TYPES, VERIFY
+from holdfast.gates.rules.content import (
+    ACTION,
+    DECISION,
+    PREFIX,
+    TYPES,
+    VERIFY,
+    Content,
+    GateOption,
+)
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.text import one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from holdfast.gates.rules.content import Content, GateOption
 
 TASK = "task"
 # After so many broken tasks in one text the others are not looked at.
@@ -38,18 +43,16 @@ class Example(BadXml):
     """A task in a code fence, which is not run; an author may have meant it."""
 
 
+@dataclass
 class Element:
     """One element: its own text, its children, and where its tag begins."""
 
-    __slots__ = ("attributes", "children", "column", "line", "tag", "text")
-
-    def __init__(self, tag: str, attributes: dict[str, str], line: int, column: int) -> None:
-        self.tag = tag
-        self.attributes = attributes
-        self.line = line
-        self.column = column
-        self.text = ""
-        self.children: list[Element] = []
+    tag: str
+    attributes: dict[str, str]
+    line: int
+    column: int
+    text: str = ""
+    children: list[Element] = field(default_factory=list)
 
 
 class _Closed(Exception):
@@ -57,12 +60,11 @@ class _Closed(Exception):
 
 
 class _Reading:
-    """One pass of expat over a text whose first letter stands at a line and a column."""
+    """One pass of expat over a task whose first letter stands at a line and a column."""
 
-    def __init__(self, line: int, column: int, *, alone: bool) -> None:
+    def __init__(self, line: int, column: int) -> None:
         self.root = Element("", {}, line, column)
         self.end = 0
-        self._alone = alone
         self._line, self._column = line, column
         self._open = [self.root]
         self._parser = expat.ParserCreate()
@@ -77,14 +79,14 @@ class _Reading:
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         place = self._place(self._parser.CurrentLineNumber, self._parser.CurrentColumnNumber)
         element = Element(tag, attributes, *place)
-        if self._alone and tag == TASK and len(self._open) > 1:
+        if tag == TASK and len(self._open) > 1:
             raise self._unclosed(f" before the <{TASK}> of line {element.line}")
         self._open[-1].children.append(element)
         self._open.append(element)
 
     def _close(self, tag: str) -> None:
         self._open.pop()
-        if self._alone and len(self._open) == 1:
+        if len(self._open) == 1:
             self.end = self._parser.CurrentByteIndex
             raise _Closed
 
@@ -96,7 +98,7 @@ class _Reading:
         what = f"<{last.tag}> is not closed{where}."
         return BadXml(last.line, what, column=last.column, hint=f"Close it with </{last.tag}>.")
 
-    def read(self, content: bytes | memoryview) -> Element:
+    def read(self, content: bytes) -> Element:
         try:
             self._parser.Parse(content, True)
         except _Closed:
@@ -109,30 +111,12 @@ class _Reading:
         line, column = self._place(error.lineno, error.offset)
         codes = expat.errors.codes
         name, last = expat.ErrorString(error.code), self._open[-1]
-        if self._alone and error.code == codes[expat.errors.XML_ERROR_NO_ELEMENTS] and last.tag:
+        if error.code == codes[expat.errors.XML_ERROR_NO_ELEMENTS] and last.tag:
             return self._unclosed()
         if error.code == codes[expat.errors.XML_ERROR_TAG_MISMATCH] and last is not self.root:
             name = f"this does not close <{last.tag}> of line {last.line}"
             return BadXml(line, f"not XML: {name}.", column=column, hint=f"</{last.tag}>")
         return BadXml(line, f"not XML: {name}.", column=column, hint=_ESCAPES)
-
-
-def tree(text: str, first_line: int) -> Element:
-    """An element that holds what the text holds: tasks stand side by side in a plan."""
-    wrapper = "tasks"
-    # The wrapper opens on the first line, so that the numbers hold. Inside an element there can be no
-    # document type, and so no entity of the document's own.
-    reading = _Reading(first_line, 1 - len(f"<{wrapper}>"), alone=False)
-    wrapped = f"<{wrapper}>{_drop_declaration(text)}</{wrapper}>"
-    return reading.read(wrapped.encode("utf-8", "replace"))
-
-
-def _drop_declaration(text: str) -> str:
-    """Without `<?xml ...?>`, which may only stand at the very beginning."""
-    if text.lstrip().startswith("<?xml "):
-        declaration, _, rest = text.partition("?>")
-        return "\n" * declaration.count("\n") + rest
-    return text
 
 
 _MARK = re.compile(
@@ -141,11 +125,11 @@ _MARK = re.compile(
 )
 
 
-def tasks_in(text: str) -> Iterator[Element | BadXml]:
+def tasks_in(text: str, *, fenced: bool = False) -> Iterator[Element | BadXml]:
     """Every `<task>` of a Markdown text, or what is wrong with it; all of them, in their order.
 
     What stands in a comment or between backticks is prose. A task in a code fence is an example: the
-    first of each fence is named, because an author may have meant it."""
+    first of each fence is named, because an author may have meant it. With `fenced`, it is a task."""
     reader = _Cursor(text)
     position, fence, problems, told = 0, "", 0, False
     while mark := _MARK.search(text, position):
@@ -161,7 +145,7 @@ def tasks_in(text: str) -> Iterator[Element | BadXml]:
                 yield reader.bad("the comment is not closed.", "Write -->.")
                 return
             position = end + len("-->") if end >= 0 else position
-        elif fence:
+        elif fence and not fenced:
             if not told:
                 line, column = reader.place
                 instead = "Take it out of the fence, if it is to run."
@@ -225,7 +209,7 @@ def _task_at(text: str, start: int, place: tuple[int, int]) -> tuple[Element | B
     # The first closing tag is nearly always its own; behind it all the rest, if that stands in a CDATA.
     ends = [len(text)] if closed < 0 else [closed + len(f"</{TASK}>"), len(text)]
     for end in ends:
-        reading = _Reading(*place, alone=True)
+        reading = _Reading(*place)
         content = text[start:end].encode("utf-8", "replace")
         try:
             element = reading.read(content)
@@ -270,23 +254,20 @@ BLOCKING = "blocking"
 OPTION_PARTS = ("name", "pros", "cons")
 
 
-def parse(text: str, *, first_line: int = 1) -> list[XmlTask]:
+def parse(text: str) -> list[XmlTask]:
     """The tasks of a text, in their order."""
     if len(text) > LARGEST:
-        raise BadXml(first_line, f"the XML has more than {LARGEST} characters.")
-    whole = tree(text, first_line)
-    if whole.text.strip():
-        raise BadXml(first_line, "there is text outside of the tasks.")
+        raise BadXml(1, f"the XML has more than {LARGEST} characters.")
     tasks = []
-    for element in whole.children:
-        if element.tag != TASK:
-            raise _bad(element, f"<{element.tag}> is no <{TASK}>.")
-        task, problems = examine(element)
+    for found in tasks_in(text, fenced=True):
+        if isinstance(found, BadXml):
+            raise found
+        task, problems = examine(found)
         if task is None or problems:
             raise problems[0]
         tasks.append(task)
     if not tasks:
-        raise BadXml(first_line, "there is no <task>.", hint='<task type="checkpoint:decision">')
+        raise BadXml(1, "there is no <task>.", hint='<task type="checkpoint:decision">')
     return tasks
 
 

@@ -6,21 +6,17 @@ Each finding names its line, the clause, and what the agent should do instead.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal, TypedDict
+from collections.abc import Iterator, Sequence
+from typing import Literal, TypedDict
 
 from holdfast.gates.rules import content as contents
 from holdfast.gates.rules import gate_xml
-from holdfast.gates.rules.content import ACTION, CAUSES, DECISION, QUESTIONS, VERIFY
+from holdfast.gates.rules.content import ACTION, CAUSES, DECISION, QUESTIONS, VERIFY, Content
+from holdfast.gates.rules.gate_xml import BadXml, XmlTask
 from holdfast.kernel.text import one_line
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from holdfast.gates.rules.content import Content
-    from holdfast.gates.rules.gate_xml import XmlTask
-
-    Level = Literal["error", "warning"]
-    Line = tuple[int, str]
+Level = Literal["error", "warning"]
+Line = tuple[int, str]
 
 # A program that a text names when it asks for a command.
 _PROGRAM = (
@@ -122,6 +118,7 @@ PUSHED = (
     r"\b|\bpreferred\b|\((?:default|preselected|suggested)\)|\bobvious(?:ly)? (?:the )?(?:best|right|choice)|"
     r"\b(?:the )?(?:correct|right|best) (?:choice|option|answer)\b|\bmy (?:pick|choice)\b"
 )
+_TASK = r"(?s)<task\b.*?(?:</task>|\Z)"
 SHELLS = ("bash", "sh", "shell", "zsh", "console")
 # Who does not ask a person, though the words are the same.
 OF_THE_AGENT = (
@@ -358,16 +355,15 @@ def lint(text: str, *, strict: bool = False) -> list[GateFinding]:
     """The findings of a text: of every task in it, and of what it asks between them."""
     found: list[GateFinding] = []
     tasks: list[XmlTask] = []
-    rest = text
-    for match in re.finditer(r"<task\b.*?(?:</task>|\Z)", text, re.DOTALL):
-        line = text.count("\n", 0, match.start()) + 1
-        try:
-            tasks += gate_xml.parse(match.group(), first_line=line)
-        except gate_xml.BadXml as problem:
-            found.append(_finding(problem.line, "PILOT-02", problem.what.rstrip("."), problem.hint))
-        blank = re.sub(r"[^\n]", " ", match.group())
-        rest = rest[: match.start()] + blank + rest[match.end() :]
+    for one in gate_xml.tasks_in(text, fenced=True):
+        task, problems = (None, [one]) if isinstance(one, BadXml) else gate_xml.examine(one)
+        if problems:
+            first = problems[0]
+            found.append(_finding(first.line, "PILOT-02", first.what.rstrip("."), first.hint))
+        elif task is not None:
+            tasks.append(task)
     found += of_tasks(tasks, strict=strict)
+    rest = re.sub(_TASK, lambda match: re.sub(r"[^\n]", " ", match[0]), text)
     found += steps(list(_list_requests(rest)))
     return sorted(found, key=lambda finding: finding["line"])
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any, TypedDict
+
 from holdfast.kernel.text import one_line
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, TypedDict
 
-    class Picture(TypedDict):
-        """A picture as the record names it; its bytes are kept under the `digest`."""
+class Picture(TypedDict):
+    """A picture as the record names it; its bytes are kept under the `digest`."""
 
-        name: str
-        type: str
-        digest: str
-        bytes: int
+    name: str
+    type: str
+    digest: str
+    bytes: int
 
 
 # Of one gate. A person should be able to judge them in a minute.

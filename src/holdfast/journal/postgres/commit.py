@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 from holdfast.journal.chain import ORIGIN, seal
 from holdfast.journal.interface import (
     Append,
@@ -15,18 +18,14 @@ from holdfast.journal.interface import (
     written_record,
 )
 from holdfast.journal.postgres import rows
+from holdfast.journal.postgres.connect import ServerSession
 from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import HoldfastError, StoreAway
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
     import psycopg
 
     from holdfast.journal.interface import Effect, Receipt, Record, Refusal, ViewRow
-    from holdfast.journal.postgres.connect import ServerSession
 
     # Where a stream's chain ended when this process last looked: version and hash.
     Tip = tuple[int, bytes]
@@ -41,21 +40,29 @@ def append_one(session: ServerSession, workspace: int, append: Append, tip: Tip)
     version, previous = tip[0] + 1, tip[1]
     salt, body_hash, record_hash = seal(previous, append.stream, version, append.fence, draft)
     fence = append.fence
-    # In the order of rows.APPEND.
-    given = [
-        *(b"%d" % workspace, b"%d" % version, record_hash, draft["at"].encode()),
-        *(b"%d" % weight_of(draft["text"]), append.stream.encode(), previous),
-        *(None if fence is None else b"%d" % fence, draft["id"].encode(), draft["actor"].encode()),
-        *(draft["kind"].encode(), salt, draft["text"].encode(), body_hash),
-    ]
+    given = {
+        "workspace": workspace,
+        "epoch": session.epoch,
+        "version": version,
+        "hash": record_hash,
+        "at": draft["at"],
+        "weight": weight_of(draft["text"]),
+        "stream": append.stream,
+        "previous": previous,
+        "fence": fence,
+        "id": draft["id"],
+        "actor": draft["actor"],
+        "kind": draft["kind"],
+        "salt": salt,
+        "body": draft["text"],
+        "body_hash": body_hash,
+    }
     statement = rows.APPEND if fence is None else rows.APPEND_FENCED
-    statement.send(session, given)
-    # While the server works; it tells the number.
-    record = written_record(draft, 0, append.stream, version, fence, record_hash)
-    row = statement.answer(session, given)
+    row: Any = session.execute(statement, given).fetchone()
     if row is None:
         return None
-    record["seq"], held, deltas, snapshot_bytes, number = row
+    seq, held, deltas, snapshot_bytes, number = row
+    record = written_record(draft, seq, append.stream, version, fence, record_hash)
     if snapshot_is_due(append, deltas, snapshot_bytes):
         with session.pipeline(), session.transaction():
             store_snapshot(session, number, version, append.state)
@@ -72,7 +79,7 @@ class _Stream:
 
 
 def append_all(
-    connection: psycopg.Connection,
+    connection: ServerSession,
     workspace: int,
     machine: str,
     appends: Sequence[Append],
@@ -85,7 +92,8 @@ def append_all(
     count = sum(len(append.drafts) for append in appends)
     grants = sum(append.grant for append in appends)
     with connection.pipeline() as pipeline, connection.transaction():
-        counted = connection.execute(rows.COUNT, (count, grants, grants, workspace))
+        given = {"count": count, "grants": grants, "workspace": workspace}
+        counted = connection.execute(rows.COUNT, {**given, "epoch": connection.epoch})
         names = sorted({append.stream for append in appends})
         lives = [one.stream for one in appends if one.grant or one.fence is not None]
         found = connection.execute(rows.STREAMS, (lives, workspace, names))
@@ -102,7 +110,7 @@ def append_all(
         cursor = connection.cursor()
         for append in appends:
             tried.append(append)
-            stream = _admit(connection, pipeline, workspace, append, streams, lost_up_to=counter[2])
+            stream = _admit(connection, pipeline, workspace, append, streams, floor=counter[2])
             if append.grant:
                 # The counter is no part of the chain: a record may know a larger fence.
                 fence = max(fence, stream.fence) + 1
@@ -118,8 +126,13 @@ def append_all(
             cursor.execute(
                 rows.ADVANCE,
                 (
-                    *(stream.version, stream.hash, stream.fence, stream.seen_at),
-                    *(stream.deltas, stream.snapshot_bytes, stream.number),
+                    stream.version,
+                    stream.hash,
+                    stream.fence,
+                    stream.seen_at,
+                    stream.deltas,
+                    stream.snapshot_bytes,
+                    stream.number,
                 ),
             )
         if fence > counter[1]:
@@ -151,7 +164,7 @@ def _admit(
     append: Append,
     streams: dict[str, _Stream],
     *,
-    lost_up_to: int,
+    floor: int,
 ) -> _Stream:
     """The stream, if this writer may add to it."""
     stream = streams.get(append.stream)
@@ -163,7 +176,7 @@ def _admit(
         stream = streams[append.stream] = _Stream(
             append.stream, (new[0], 0, ORIGIN, 0, "", None, 0, 0)
         )
-    refuse_unless_current(append, stream.fence, stream.closed_at, lost_up_to=lost_up_to)
+    refuse_unless_current(append, stream.fence, stream.closed_at, floor=floor)
     if not is_expected(append, stream.version, stream.hash):
         lost_to = connection.execute(
             f"{rows.RECORD} WHERE r.stream = %s AND r.version > %s ORDER BY r.version LIMIT 1",
@@ -186,8 +199,19 @@ def _write(
         cursor.execute(
             rows.INSERT,
             (
-                *(workspace, seq, draft["id"], stream.number, stream.version, draft["at"]),
-                *(draft["actor"], fence, draft["kind"], salt, text, body_hash, record_hash),
+                workspace,
+                seq,
+                draft["id"],
+                stream.number,
+                stream.version,
+                draft["at"],
+                draft["actor"],
+                fence,
+                draft["kind"],
+                salt,
+                text,
+                body_hash,
+                record_hash,
             ),
         )
         written.append(written_record(draft, seq, stream.name, stream.version, fence, record_hash))

@@ -7,6 +7,8 @@ import logging
 import os
 import time
 from _thread import get_ident
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -20,19 +22,12 @@ from holdfast.journal.postgres.errors import (
 )
 from holdfast.journal.postgres.url import without_password
 from holdfast.kernel import clock
-from holdfast.kernel.errors import HoldfastError, StoreAway, Usage
+from holdfast.kernel.clock import Anchor
+from holdfast.kernel.errors import HoldfastError, NotAllowed, StoreAway, Usage
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any, TypeVar
+Done = TypeVar("Done")
 
-    from holdfast.journal.postgres.statement import Statement
-    from holdfast.kernel.clock import Anchor
-
-    Done = TypeVar("Done")
-
-FORMAT = 1
+FORMAT = 3
 MIGRATIONS = os.path.join(os.path.dirname(__file__), "migrations")
 # Seconds without an answer after which a server counts as away, though its machine still answers.
 ANSWER_SECONDS = 60.0
@@ -51,7 +46,8 @@ _NETWORK = {
 # The server counts a transaction as idle only between whole requests. Where a request was cut in two,
 # or the server still waits to send its answer, the TCP settings end the session after 10 seconds; they
 # are those of the server's end of the connection.
-_GREETING = """SELECT
+_CLUSTER = "(SELECT system_identifier FROM pg_control_system())"
+_GREETING = f"""SELECT
  set_config('idle_in_transaction_session_timeout', '5s', false),
  set_config('tcp_keepalives_idle', '5', false),
  set_config('tcp_keepalives_interval', '2', false),
@@ -63,6 +59,8 @@ _GREETING = """SELECT
  CASE WHEN current_setting('synchronous_commit') = 'off'
   THEN set_config('synchronous_commit', 'on', false) END,
  (extract(epoch FROM clock_timestamp()) * 1000)::bigint,
+ CASE WHEN pg_is_in_recovery() THEN '' ELSE
+  {_CLUSTER} || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END,
  current_setting('server_encoding'), to_regclass('holdfast.format') IS NOT NULL"""
 _MIGRATION_LOCK = 0x486F6C64  # "Hold"
 
@@ -73,15 +71,11 @@ logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 class ServerSession(psycopg.Connection):
     """A connection that does not wait for ever for a server that has stopped thinking. `anchor` is what
-    the server's clock said when it was made; `sent` says how often each `Statement` was sent, `prepared` what
-    it is called on the server."""
+    the server's clock said when it was made, and `epoch` which server it is: its cluster and timeline, which changes
+    when a copy takes over. Empty for a copy that follows another."""
 
     anchor: clock.Anchor
-
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
-        self.sent: dict[Statement, int] = {}
-        self.prepared: dict[Statement, bytes] = {}
+    epoch: str
 
     def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
         if timeout is not None:
@@ -148,8 +142,11 @@ def _dial(url: str, settings: dict[str, Any]) -> ServerSession:
 
 def _greet(session: ServerSession, place: str) -> None:
     asked = clock.since_boot()
-    row: Any = session.execute(_GREETING).fetchone()
-    *_, instant, encoding, exists = row
+    try:
+        row: Any = session.execute(_GREETING).fetchone()
+    except psycopg.errors.InsufficientPrivilege:  # a provider may hide the number of the cluster
+        row = session.execute(_GREETING.replace(_CLUSTER, "''")).fetchone()
+    *_, instant, session.epoch, encoding, exists = row
     # Half way between question and answer: wrong by no more than half of what the way takes.
     session.anchor = clock.Anchor(instant, (asked + clock.since_boot()) // 2)
     if encoding != "UTF8":
@@ -160,7 +157,14 @@ def _greet(session: ServerSession, place: str) -> None:
         )
     number, oldest = _format(session) if exists else (0, 0)
     if number < FORMAT:
-        number, oldest = migrate(session, FORMAT, MIGRATIONS)
+        try:
+            number, oldest = migrate(session, FORMAT, MIGRATIONS)
+        except psycopg.errors.InsufficientPrivilege:
+            raise NotAllowed(
+                f"The journal at {place} has format {number}, and this role may not bring it to {FORMAT}.",
+                hint="Let its owner run `holdfast status` once.",
+                kind="no_right",
+            ) from None
     if oldest > FORMAT:
         raise HoldfastError(
             f"The journal has format {number}; this holdfast knows formats up to {FORMAT}.",
@@ -218,6 +222,7 @@ class Sessions:
 
     def __init__(self, url: str, heard: Callable[[Anchor], None] | None = None) -> None:
         """`heard` is told the server's time at every connection."""
+        self._thread: Callable[[], int] = get_ident
         self._sessions: dict[tuple[int, int], ServerSession] = {}
         self._heard = heard
         self.url = url
@@ -226,17 +231,20 @@ class Sessions:
     def present(self) -> ServerSession | None:
         """This thread's connection, if it has one that works."""
         # A forked child must not touch its parent's connection, so the key holds the process too.
-        session = self._sessions.get((os.getpid(), get_ident()))
+        session = self._sessions.get((os.getpid(), self._thread()))
         return None if session is None or session.closed else session
 
     def session(self) -> ServerSession:
         """This thread's connection, made on first use."""
         session = self.present()
         if session is None:
-            session = self._sessions[os.getpid(), get_ident()] = connect(self.url)
+            session = self._sessions[os.getpid(), self._thread()] = connect(self.url)
             if self._heard is not None:
                 self._heard(session.anchor)
         return session
+
+    def share(self) -> None:
+        self._thread = int
 
     def now(self) -> int:
         """What time it is by the server's clock; a connection that is open has told it already."""

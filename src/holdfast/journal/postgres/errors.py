@@ -11,6 +11,8 @@ PATIENCE_SECONDS = 5.0
 
 _SHUT_DOWN = ("57P01", "57P02", "57P03", "25P03", "25P04")
 _DECIDE_AGAIN = ("40001", "40P01")
+# A pooler gave this session a connection on which it has prepared nothing.
+_NOT_PREPARED = "26000"
 # libpq does not give the SQLSTATE of a refused connection, so we read its message.
 _NO_CONNECTION_LEFT = ("too many clients", "remaining connection slots", "too many connections")
 _STARTING = ("starting up", "shutting down", "not yet accepting connections", "in recovery mode")
@@ -25,9 +27,18 @@ def is_passing(error: psycopg.Error) -> bool:
 
 
 def is_lost(connection: psycopg.Connection, error: psycopg.Error) -> bool:
-    """Whether the connection died under a statement, or the server chose it as a deadlock's victim:
-    nothing is known of the outcome, and the same again is right."""
-    return connection.closed or connection.broken or error.sqlstate in (*_SHUT_DOWN, *_DECIDE_AGAIN)
+    """Return whether the connection died under a statement, the server chose it as a deadlock's victim, or it
+    was exchanged by a pooler: nothing is known of the outcome, and the same again is right."""
+    return (
+        connection.closed
+        or connection.broken
+        or error.sqlstate
+        in (
+            _NOT_PREPARED,
+            *_SHUT_DOWN,
+            *_DECIDE_AGAIN,
+        )
+    )
 
 
 def refused_connection(error: psycopg.Error, place: str) -> HoldfastError:

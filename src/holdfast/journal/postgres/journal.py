@@ -8,10 +8,13 @@ repeated: its first record's id tells whether it had landed.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 
+from holdfast.journal.chain import refuse_strays
 from holdfast.journal.interface import (
     ANCHOR_FIELDS,
     VIEW_FIELDS,
@@ -21,7 +24,6 @@ from holdfast.journal.interface import (
     head_of,
     id_taken,
     loaded_of,
-    newest_fence,
     receipt_of,
     record_of,
     refusal_of,
@@ -29,18 +31,14 @@ from holdfast.journal.interface import (
 )
 from holdfast.journal.postgres import rows, upkeep
 from holdfast.journal.postgres.commit import append_all, append_one, keep_refused, store_snapshot
-from holdfast.journal.postgres.connect import Sessions
+from holdfast.journal.postgres.connect import ServerSession, Sessions
 from holdfast.journal.postgres.notify import Bell, wait
-from holdfast.kernel import canonical_json
+from holdfast.kernel.clock import Anchor
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import Conflict
 from holdfast.kernel.text import without_nul
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
-    from typing import Any
-
     from holdfast.journal.interface import (
         Anchored,
         Collected,
@@ -55,8 +53,6 @@ if TYPE_CHECKING:
     )
     from holdfast.journal.mark import Marked
     from holdfast.journal.postgres.commit import Tip
-    from holdfast.journal.postgres.connect import ServerSession
-    from holdfast.kernel.clock import Anchor
 
 IDLE = psycopg.pq.TransactionStatus.IDLE
 # How many streams' tips are remembered for the short way.
@@ -92,6 +88,8 @@ class PostgresJournal(Sessions):
         self._named = named
         self._tips: dict[str, Tip] = {}
         self._bell = Bell()
+        # Streams whose snapshot was changed, and whose state was made of all their records.
+        self.rebuilt: set[str] = set()
         self._number = 0
         # Whether the database had no such workspace when it was first asked.
         self.is_new = False
@@ -159,6 +157,9 @@ class PostgresJournal(Sessions):
         effects: Sequence[Effect] = (),
     ) -> list[Receipt]:
         tries, attempt = 0, ""
+        present = self.present()
+        if present is not None and not present.epoch:
+            present.close()  # from before the copy that it leads to took over
 
         def once(session: ServerSession) -> list[Receipt]:
             nonlocal tries, attempt
@@ -297,13 +298,16 @@ class PostgresJournal(Sessions):
     def end(self, stream: str, at: str) -> None:
         self._write(
             "UPDATE holdfast.streams SET closed_at = %s WHERE workspace = %s AND name = %s",
-            *(at, self.number(), stream),
+            at,
+            self.number(),
+            stream,
         )
 
     def snapshot(self, stream: str, version: int, state: Any) -> None:
         [(number,)] = self._rows(
             "SELECT number FROM holdfast.streams WHERE workspace = %s AND name = %s",
-            *(self.number(), stream),
+            self.number(),
+            stream,
         )
 
         def store(session: ServerSession) -> None:
@@ -316,7 +320,8 @@ class PostgresJournal(Sessions):
         return self._write(
             "UPDATE holdfast.records SET salt = NULL, body = NULL"
             " WHERE workspace = %s AND id = ANY(%s) AND salt IS NOT NULL",
-            *(self.number(), list(ids)),
+            self.number(),
+            list(ids),
         )
 
     def collect(self, *, before: str, keep: int, spared: Sequence[str] = ()) -> Collected:
@@ -340,7 +345,8 @@ class PostgresJournal(Sessions):
         """Forget the views whose path holds a text; their files are gone."""
         self._write(
             "DELETE FROM holdfast.views WHERE workspace = %s AND strpos(path, %s) > 0",
-            *(self.number(), text),
+            self.number(),
+            text,
         )
 
     def compact(self, *, always: bool = False) -> int:
@@ -359,7 +365,9 @@ class PostgresJournal(Sessions):
         self._write(
             "INSERT INTO holdfast.meta (workspace, key, value) VALUES (%s, %s, %s)"
             " ON CONFLICT (workspace, key) DO UPDATE SET value = excluded.value",
-            *(self.register(), key, value),
+            self.register(),
+            key,
+            value,
         )
 
     def _write(self, sql: str, *values: Any) -> int:
@@ -376,31 +384,39 @@ class PostgresJournal(Sessions):
 
     def _records(self, where: str, *values: Any) -> list[Record]:
         found = self._rows(
-            f"{rows.RECORD} WHERE r.workspace = %s AND {where}", self.number(), *values
+            f"{rows.LINKED} WHERE r.workspace = %s AND {where}", self.number(), *values
         )
-        return [record_of(row) for row in found]
+        refuse_strays(found)
+        return [record_of(row[:10]) for row in found]
 
-    def load(self, stream: str, *, known: int = 0) -> Loaded:
-        # One round trip either way, which takes longer than to read a few records.
-        found = self._rows(rows.LOAD, self.number(), stream)
-        if not found:
-            return loaded_of(None)
-        first = found[0]
-        self._remember(stream, first[0], first[5])
-        records = [
-            record_of((row[8], row[9], stream, *row[10:])) for row in found if row[8] is not None
-        ]
-        head = head_of((stream, *first[:5]))
-        # The stream's row is no part of the chain.
-        head["fence"] = newest_fence(records) or head["fence"]
-        snapshot = canonical_json.loads(first[7]) if first[7] is not None else None
-        return loaded_of(head, snapshot, first[6] or 0, records)
+    def load(self, stream: str) -> Loaded:
+        for loaded, end in self._load(rows.ONE, (stream,)):
+            if loaded["head"] is not None:
+                self._remember(stream, loaded["head"]["version"], end)
+            return loaded
+        return loaded_of(None)
+
+    def load_all(self, prefix: str) -> list[Loaded]:
+        below = (*rows.prefix_range(prefix), len(prefix) + 1)
+        return [loaded for loaded, _ in self._load(rows.BELOW, below)]
+
+    def _load(self, where: str, values: Sequence[Any]) -> list[tuple[Loaded, bytes]]:
+        number = self.number()
+        found = self.steadily(
+            "reading the journal", lambda session: rows.load(session, number, where, values)
+        )
+        for loaded, _ in found:
+            if loaded["is_rebuilt"] and loaded["head"] is not None:
+                self.rebuilt.add(loaded["head"]["stream"])
+        return found
 
     def read(self, stream: str, *, after: int = 0, limit: int | None = None) -> list[Record]:
         return self._records(
             "s.name = %s AND s.workspace = r.workspace AND r.version > %s"
             " ORDER BY r.version LIMIT %s",
-            *(stream, after, limit),
+            stream,
+            after,
+            limit,
         )
 
     def latest(
@@ -419,7 +435,10 @@ class PostgresJournal(Sessions):
         where = " AND ".join(wanted)
         return self._records(
             f"{where} AND (%s::bigint IS NULL OR r.seq < %s) ORDER BY r.seq DESC LIMIT %s",
-            *(*values, before, before, limit),
+            *values,
+            before,
+            before,
+            limit,
         )
 
     def since(self, seq: int, *, limit: int = 1000) -> list[Record]:
@@ -445,15 +464,11 @@ class PostgresJournal(Sessions):
             " ON r.stream = s.number AND r.version = s.version"
             " WHERE s.workspace = %s AND s.name >= %s AND s.name < %s"
             " ORDER BY coalesce(r.seq, 0) DESC, s.seen_at DESC LIMIT %s",
-            *(self.number(), *rows.prefix_range(prefix), limit),
+            self.number(),
+            *rows.prefix_range(prefix),
+            limit,
         )
         return [row[0] for row in found]
-
-    def load_all(self, prefix: str) -> list[Loaded]:
-        number = self.number()
-        return self.steadily(
-            "reading the journal", lambda session: rows.load_all(session, number, prefix)
-        )
 
     def head(self, stream: str) -> Head | None:
         found = self._rows(f"{rows.HEAD} AND name = %s", self.number(), stream)
@@ -475,7 +490,10 @@ class PostgresJournal(Sessions):
             found = self._rows(
                 f"{rows.SEALED} WHERE s.workspace = %s AND s.name = %s AND r.version > %s"
                 " ORDER BY r.version LIMIT %s",
-                *(self.number(), stream, after, BATCH),
+                self.number(),
+                stream,
+                after,
+                BATCH,
             )
             for row in found:
                 yield sealed_of(row)
@@ -499,14 +517,17 @@ class PostgresJournal(Sessions):
     def refusals(self, stream: str = "") -> list[Refusal]:
         found = self._rows(
             f"{rows.REFUSALS} AND (%s = '' OR stream = %s) ORDER BY at",
-            *(self.number(), stream, stream),
+            self.number(),
+            stream,
+            stream,
         )
         return [refusal_of(row) for row in found]
 
     def get(self, key: str) -> str | None:
         found = self._rows(
             "SELECT value FROM holdfast.meta WHERE workspace = %s AND key = %s",
-            *(self.number(), key),
+            self.number(),
+            key,
         )
         return found[0][0] if found else None
 
@@ -518,7 +539,12 @@ class PostgresJournal(Sessions):
         wanted = " AND kind = ANY(%s)" if kinds else ""
         found = self._rows(
             f"{rows.EFFECTS}{wanted} ORDER BY due_at LIMIT %s",
-            *(self.number(), self.machine, due, due, *([list(kinds)] if kinds else []), limit),
+            self.number(),
+            self.machine,
+            due,
+            due,
+            *([list(kinds)] if kinds else []),
+            limit,
         )
         return [effect_of(row) for row in found]
 
@@ -526,18 +552,43 @@ class PostgresJournal(Sessions):
         claimed = self._write(
             "UPDATE holdfast.outbox SET due_at = %s, attempts = attempts + 1"
             " WHERE workspace = %s AND id = %s AND due_at <= %s",
-            *(until, self.number(), effect, now),
+            until,
+            self.number(),
+            effect,
+            now,
         )
         return claimed == 1
+
+    def role(self) -> tuple[str, str]:
+        """Who writes here, and why row-level security does not hold for this role; empty where it does."""
+        [(name, why)] = self._rows(upkeep.ROLE)
+        return name, why
+
+    def suspect(self) -> None:
+        """Let the lives that began before now wait for a person: the server lacks what a machine had seen."""
+        self._write(rows.RAISE_FLOOR, self.number())
+
+    def waiting_lives(self) -> list[str]:
+        """The streams whose lives began before the server changed, and may have been taken over since."""
+        found = self._rows(rows.WAITING, self.number(), self.session().epoch)
+        return [name for (name,) in found]
+
+    def confirm_lives(self) -> None:
+        """Let them go on: a person found that nothing is missing."""
+        self._write(rows.CONFIRM, self.session().epoch, self.number())
 
     def settle(self, effect: str, *, error: str = "", due_at: str = "") -> None:
         if error:
             self._write(
                 "UPDATE holdfast.outbox SET error = %s, due_at = %s WHERE workspace = %s AND id = %s",
-                *(without_nul(error), due_at, self.number(), effect),
+                without_nul(error),
+                due_at,
+                self.number(),
+                effect,
             )
         else:
             self._write(
-                "DELETE FROM holdfast.outbox WHERE workspace = %s AND id = %s",
-                *(self.number(), effect),
+                "UPDATE holdfast.outbox SET settled = true WHERE workspace = %s AND id = %s",
+                self.number(),
+                effect,
             )

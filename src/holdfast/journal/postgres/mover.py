@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from holdfast.journal.chain import ORIGIN
 from holdfast.journal.postgres import rows
 from holdfast.journal.postgres.commit import MOVING
+from holdfast.journal.postgres.connect import ServerSession
+from holdfast.journal.postgres.journal import PostgresJournal
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
     from holdfast.journal.interface import Anchored, Effect, Head, Refusal, Sealed, ViewRow
-    from holdfast.journal.postgres.connect import ServerSession
-    from holdfast.journal.postgres.journal import PostgresJournal
 
 
 class PostgresMover:
@@ -80,11 +78,19 @@ class PostgresMover:
                 rows.INSERT,
                 [
                     (
-                        *(workspace, item["record"]["seq"], item["record"]["id"], number),
-                        *(item["record"]["version"], item["record"]["at"]),
-                        *(item["record"]["actor"], item["record"]["fence"]),
-                        *(item["record"]["kind"], item["salt"], item["body_text"]),
-                        *(item["body_hash"], item["hash"]),
+                        workspace,
+                        item["record"]["seq"],
+                        item["record"]["id"],
+                        number,
+                        item["record"]["version"],
+                        item["record"]["at"],
+                        item["record"]["actor"],
+                        item["record"]["fence"],
+                        item["record"]["kind"],
+                        item["salt"],
+                        item["body_text"],
+                        item["body_hash"],
+                        item["hash"],
                     )
                     for item in new
                 ],
@@ -100,8 +106,14 @@ class PostgresMover:
             "UPDATE holdfast.streams SET version = %s, hash = %s, fence = %s, seen_at = %s,"
             " closed_at = %s, anchor_version = %s, anchor_hash = %s WHERE number = %s",
             (
-                *(version, record_hash, head["fence"], head["seen_at"], head["closed_at"]),
-                *(ends["anchor_version"], ends["anchor_hash"], number),
+                version,
+                record_hash,
+                head["fence"],
+                head["seen_at"],
+                head["closed_at"],
+                ends["anchor_version"],
+                ends["anchor_hash"],
+                number,
             ),
         )
 

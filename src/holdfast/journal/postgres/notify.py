@@ -4,20 +4,17 @@ follows a workspace on a server."""
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 
-from holdfast.journal.postgres.connect import connect
+from holdfast.journal.postgres.connect import ServerSession, connect
 from holdfast.journal.postgres.errors import in_our_words
 from holdfast.journal.postgres.rows import NOTIFY, channel_of
 from holdfast.kernel.errors import StoreAway
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from holdfast.journal.postgres.commit import Tip
-    from holdfast.journal.postgres.connect import ServerSession
     from holdfast.journal.postgres.journal import PostgresJournal
 
 # Seconds after a notification in which a process sends no other; and after which a process that

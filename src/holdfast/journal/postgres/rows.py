@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import groupby
+from typing import TYPE_CHECKING, Any
 
+from holdfast.journal.chain import loaded_from
 from holdfast.journal.interface import (
     EFFECT_FIELDS,
     REFUSAL_FIELDS,
     VIEW_FIELDS,
     head_of,
-    loaded_of,
-    record_of,
 )
-from holdfast.journal.postgres.statement import Statement
 from holdfast.kernel import canonical_json
 from holdfast.kernel.text import without_nul
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
     import psycopg
 
     from holdfast.journal.interface import Effect, Head, Loaded, Refusal, ViewRow
@@ -30,6 +26,15 @@ RECORD = (
     " FROM holdfast.records r JOIN holdfast.streams s ON s.number = r.stream"
 )
 SEALED = RECORD.replace(" FROM", ", r.salt, r.body_hash FROM", 1)
+# A record with what is needed to find it in its chain: the hash of the one before it.
+LINKED = (
+    SEALED.replace(
+        " FROM",
+        ", CASE WHEN r.version = s.anchor_version + 1 THEN s.anchor_hash ELSE p.hash END FROM",
+        1,
+    )
+    + " LEFT JOIN holdfast.records p ON p.stream = r.stream AND p.version = r.version - 1"
+)
 HEAD = (
     "SELECT name, version, fence, seen_at, closed_at, anchor_version FROM holdfast.streams"
     " WHERE workspace = %s"
@@ -38,29 +43,45 @@ ANCHOR = (
     "SELECT name, anchor_version, anchor_hash, version, hash FROM holdfast.streams"
     " WHERE workspace = %s"
 )
-# One statement is one instant. The snapshot comes with its first record only: it may be large.
-LOAD = (
-    "SELECT s.version, s.fence, s.seen_at, s.closed_at, s.anchor_version, s.hash, n.version,"
-    " CASE WHEN row_number() OVER (ORDER BY r.version) = 1 THEN n.state END,"
-    " r.seq, r.id, r.version, r.at, r.actor, r.fence, r.kind, r.body, r.hash"
-    " FROM holdfast.streams s LEFT JOIN holdfast.snapshots n ON n.stream = s.number"
+# One statement is one instant. The snapshot comes with its stream's first record only: it may be large.
+_LOAD = (
+    "SELECT s.name, s.version, s.fence, s.seen_at, s.closed_at, s.anchor_version, s.anchor_hash, s.hash,"
+    " coalesce(n.version, 0),"
+    " CASE WHEN row_number() OVER (PARTITION BY s.number ORDER BY r.version) = 1 THEN n.state END,"
+    " n.digest, k.hash, r.seq, r.id, r.version, r.at, r.actor, r.fence, r.kind, r.body, r.hash, r.salt,"
+    " r.body_hash FROM holdfast.streams s"
+    " LEFT JOIN holdfast.snapshots n ON n.stream = s.number AND %s"
+    " LEFT JOIN holdfast.records k ON k.stream = n.stream AND k.version = n.version"
     " LEFT JOIN holdfast.records r ON r.stream = s.number AND r.version > coalesce(n.version, 0)"
-    " WHERE s.workspace = %s AND s.name = %s ORDER BY r.version"
+    " WHERE s.workspace = %s AND "
 )
+ONE = "s.name = %s"
+_LOAD_ORDER = " ORDER BY s.name, r.version"
+BELOW = "s.name >= %s AND s.name < %s AND strpos(substr(s.name, %s), '/') = 0"
 
 # The counter first, and everything else behind the lock of its row: the order of the numbers is the
 # order of the commits. A workspace that is being moved gives no numbers.
-# A server that took over from another begins a new timeline, and may lack the last fences of the old
-# one: each timeline has fences of its own, so none is given twice.
-FENCES_OF_A_TIMELINE = 10**9
-_FIRST_FENCE = (
-    "(('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint - 1)"
-    f" * {FENCES_OF_A_TIMELINE}"
+# A copy of the server that takes over, or a backup that is restored, may lack the last fences that were given. So a fence
+# is the time of the server's clock, above all before it, and those of a later timeline are above all of an earlier one.
+# What was given before the server changed is at or below the floor.
+_NEXT_FENCE = (
+    "greatest(fence, floor,"
+    " (('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint - 1) * 10000000000000"
+    " + (extract(epoch FROM statement_timestamp()) * 1000)::bigint)"
 )
 COUNT = (
-    "UPDATE holdfast.workspaces SET seq = seq + %s, fence = CASE WHEN %s > 0"
-    f" THEN greatest(fence, {_FIRST_FENCE}) + %s ELSE fence END"
-    f" WHERE number = %s AND held = '' RETURNING seq, fence, {_FIRST_FENCE}"
+    "UPDATE holdfast.workspaces SET seq = seq + %(count)s, epoch = %(epoch)s,"
+    f" fence = CASE WHEN %(grants)s > 0 THEN {_NEXT_FENCE} + %(grants)s ELSE fence END,"
+    f" floor = CASE WHEN epoch IN ('', %(epoch)s) THEN floor ELSE {_NEXT_FENCE} END"
+    " WHERE number = %(workspace)s AND held = '' RETURNING seq, fence, floor"
+)
+# A machine had seen records that the server lacks: what was given before waits for a person, too.
+RAISE_FLOOR = f"UPDATE holdfast.workspaces SET floor = {_NEXT_FENCE} WHERE number = %s"
+CONFIRM = "UPDATE holdfast.workspaces SET floor = 0, epoch = %s WHERE number = %s"
+WAITING = (
+    "SELECT s.name FROM holdfast.streams s JOIN holdfast.workspaces w ON w.number = s.workspace"
+    " WHERE w.number = %s AND s.fence > 0 AND (s.fence <= w.floor OR w.epoch NOT IN ('', %s))"
+    " AND s.closed_at IS NULL ORDER BY s.name"
 )
 ALONE = "SELECT FROM holdfast.workspaces WHERE number = %s FOR UPDATE"
 HELD = "SELECT held FROM holdfast.workspaces WHERE number = %s"
@@ -95,7 +116,7 @@ ADVANCE = (
 # stream's row is locked after the counter's, because it is joined to what the counter gave.
 _APPEND = (
     "WITH counter AS (UPDATE holdfast.workspaces SET seq = seq + 1"
-    "  WHERE number = %(workspace)s AND held = '' RETURNING seq),"
+    "  WHERE number = %(workspace)s AND held = '' AND epoch = %(epoch)s RETURNING seq, floor),"
     " stream AS (UPDATE holdfast.streams s SET version = %(version)s, hash = %(hash)s,"
     "  seen_at = greatest(seen_at, %(at)s), delta_bytes = delta_bytes + %(weight)s FROM counter"
     "  WHERE s.workspace = %(workspace)s AND s.name = %(stream)s AND s.version = %(version)s - 1"
@@ -107,23 +128,34 @@ _APPEND = (
     "  %(fence)s::bigint, %(kind)s, %(salt)s, %(body)s, %(body_hash)s, %(hash)s FROM stream)"
     " SELECT seq, fence, delta_bytes, snapshot_bytes, number FROM stream"
 )
-_APPENDED = (
-    *("workspace", "version", "hash", "at", "weight", "stream", "previous", "fence"),
-    *("id", "actor", "kind", "salt", "body", "body_hash"),
-)
-_DIGITS = ("workspace", "version", "weight", "fence")
 # Two, because the server prepares for the look at the fence also where there is none.
-APPEND = Statement(_APPEND.format(held=""), _APPENDED, _DIGITS)
-APPEND_FENCED = Statement(
-    _APPEND.format(held=f" AND %(fence)s::bigint = s.fence AND %(fence)s::bigint = {_HELD_FENCE}"),
-    _APPENDED,
-    _DIGITS,
+APPEND = _APPEND.format(held="")
+APPEND_FENCED = _APPEND.format(
+    held=f" AND %(fence)s::bigint = s.fence AND %(fence)s::bigint > counter.floor"
+    f" AND %(fence)s::bigint = {_HELD_FENCE}"
+)
+# What binds a state to its place in the chain, as `chain.seal_snapshot` has it: `n` is a snapshot of the stream `s`.
+_SEAL = (
+    "sha256(convert_to('[' || to_json(s.name)::text || ',' || n.version || ',\"' || encode(CASE WHEN"
+    " n.version = s.anchor_version THEN s.anchor_hash ELSE coalesce((SELECT k.hash FROM holdfast.records k"
+    " WHERE k.stream = s.number AND k.version = n.version), '') END, 'hex') || '\"]' || n.state, 'UTF8'))"
 )
 # Never back to an older one: retention may have removed the records between the two.
 SNAPSHOT = (
-    "INSERT INTO holdfast.snapshots AS kept (stream, version, state) VALUES (%s, %s, %s)"
-    " ON CONFLICT (stream) DO UPDATE SET version = excluded.version, state = excluded.state"
-    " WHERE kept.version <= excluded.version"
+    "INSERT INTO holdfast.snapshots AS kept (stream, version, state, digest)"
+    f" SELECT s.number, n.version, n.state, {_SEAL} FROM holdfast.streams s,"
+    " (VALUES (%s::bigint, %s::bigint, %s::text)) n (stream, version, state) WHERE s.number = n.stream"
+    " ON CONFLICT (stream) DO UPDATE SET version = excluded.version, state = excluded.state,"
+    " digest = excluded.digest WHERE kept.version <= excluded.version"
+)
+# The snapshots that are those that were stored, and how they are bound to the chain as it is now.
+SEALED_SNAPSHOTS = (
+    "SELECT s.number FROM holdfast.streams s JOIN holdfast.snapshots n ON n.stream = s.number"
+    f" WHERE s.workspace = %s AND (%s = '' OR s.name = %s) AND n.digest = {_SEAL} FOR UPDATE OF n"
+)
+RESEAL = (
+    f"UPDATE holdfast.snapshots n SET digest = {_SEAL} FROM holdfast.streams s"
+    f" WHERE s.number = n.stream AND n.stream = ANY(%s) AND n.digest <> {_SEAL}"
 )
 WEIGHED = "UPDATE holdfast.streams SET delta_bytes = 0, snapshot_bytes = %s WHERE number = %s"
 _VIEW_COLUMNS = ", ".join(VIEW_FIELDS)
@@ -155,16 +187,6 @@ _STORE_REFUSAL = (
     " VALUES (%s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (workspace, id) DO NOTHING"
 )
 _HEADS = f"{HEAD} AND name >= %s AND name < %s ORDER BY name"
-# As rows.LOAD, of a range of names, without those of folders below.
-_LOAD = (
-    "SELECT s.name, s.version, s.fence, s.seen_at, s.closed_at, s.anchor_version, n.version,"
-    " CASE WHEN row_number() OVER (PARTITION BY s.number ORDER BY r.version) = 1 THEN n.state END,"
-    " r.seq, r.id, s.name, r.version, r.at, r.actor, r.fence, r.kind, r.body, r.hash"
-    " FROM holdfast.streams s LEFT JOIN holdfast.snapshots n ON n.stream = s.number"
-    " LEFT JOIN holdfast.records r ON r.stream = s.number AND r.version > coalesce(n.version, 0)"
-    " WHERE s.workspace = %s AND s.name >= %s AND s.name < %s"
-    " AND strpos(substr(s.name, %s), '/') = 0 ORDER BY s.name, r.version"
-)
 
 
 def channel_of(workspace: int) -> str:
@@ -185,7 +207,7 @@ def store_effects(
     """Effects, each with its owner: the machine that alone may carry it out, or nothing."""
     for owner, effect in effects:
         cursor.execute(
-            "DELETE FROM holdfast.outbox"
+            "UPDATE holdfast.outbox SET settled = true"
             " WHERE workspace = %s AND kind = %s AND key = %s AND machine = %s",
             (workspace, effect["kind"], effect["key"], owner),
         )
@@ -227,14 +249,29 @@ def heads(connection: psycopg.Connection, workspace: int, prefix: str) -> list[H
     ]
 
 
-def load_all(connection: psycopg.Connection, workspace: int, prefix: str) -> list[Loaded]:
-    values = (workspace, *prefix_range(prefix), len(prefix) + 1)
-    found = connection.execute(_LOAD, values)
-    loaded: list[Loaded] = []
-    for _, group in groupby(found, key=lambda row: row[0]):
+def load(
+    connection: psycopg.Connection,
+    workspace: int,
+    where: str,
+    values: Sequence[Any],
+    *,
+    is_rebuilt: bool = False,
+) -> list[tuple[Loaded, bytes]]:
+    """Return what the states of streams are made of, checked against their chains, and the hash at the head of
+    each. `is_rebuilt` leaves the snapshots out."""
+    found = connection.execute(_LOAD + where + _LOAD_ORDER, (not is_rebuilt, workspace, *values))
+    streams = []
+    for name, group in groupby(found, key=lambda row: row[0]):
         lines = list(group)
         first = lines[0]
-        snapshot = canonical_json.loads(first[7]) if first[7] is not None else None
-        records = [record_of(row[8:]) for row in lines if row[8] is not None]
-        loaded.append(loaded_of(head_of(first[:6]), snapshot, first[6] or 0, records))
-    return loaded
+        after = [row[12:] for row in lines if row[12] is not None]
+        head = head_of(first[:6])
+        # The stream's row is no part of the chain.
+        fences = (row[5] for row in reversed(after) if row[5] is not None)
+        head["fence"] = next(fences, None) or head["fence"]
+        loaded = loaded_from(head, first[6:8], first[8:12], after, is_rebuilt=is_rebuilt)
+        if loaded is None:
+            streams += load(connection, workspace, ONE, (name,), is_rebuilt=True)
+        else:
+            streams.append((loaded, first[7]))
+    return streams

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 from holdfast.journal.chain import seal
-from holdfast.journal.interface import ATTESTED
+from holdfast.journal.interface import ATTESTED, VIEW_FIELDS
+from holdfast.journal.postgres import rows
 from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import Usage
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
     import psycopg
 
     from holdfast.journal.interface import Collected
@@ -42,17 +42,26 @@ WITH ends AS (
 )
 SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM moved)
 """
+# Who this is, and what lifts row-level security for it.
+ROLE = """SELECT current_user::text, CASE WHEN r.rolsuper THEN 'It is a superuser.'
+ WHEN r.rolbypassrls THEN 'It has the attribute BYPASSRLS.'
+ WHEN pg_has_role(c.relowner, 'USAGE') THEN 'It is the owner of the tables.'
+ WHEN EXISTS (SELECT FROM pg_policies p WHERE p.schemaname = 'holdfast' AND p.tablename = 'records' AND p.qual = 'true'
+  AND EXISTS (SELECT FROM unnest(p.roles) m WHERE m = 'public' OR pg_has_role(m, 'USAGE')))
+ THEN 'It was granted all workspaces.' ELSE '' END
+ FROM pg_roles r, pg_class c WHERE r.rolname = current_user AND c.oid = 'holdfast.records'::regclass"""
 LONGEST_ROLE = 63
-# table: what a writer may do besides reading it. A column's list is a right to these alone.
+# table: what a writer may do besides reading it. A column's list is a right to these alone. None has a right to a whole
+# row that is there: with it, one statement could lock a table, and stop all workspaces.
 _APPENDING = {
-    "workspaces": "INSERT (id), UPDATE (seq, fence)",
-    "meta": "INSERT, UPDATE",
+    "workspaces": "INSERT (id), UPDATE (seq, fence, epoch, floor)",
+    "meta": "INSERT, UPDATE (value)",
     "streams": "INSERT (workspace, name, version, hash, fence, seen_at, anchor_hash),"
     " UPDATE (version, hash, fence, seen_at, closed_at, delta_bytes, snapshot_bytes)",
     "records": "INSERT",
-    "snapshots": "INSERT, UPDATE",
-    "views": "INSERT, UPDATE",
-    "outbox": "INSERT, UPDATE, DELETE",
+    "snapshots": "INSERT, UPDATE (version, state, digest)",
+    "views": f"INSERT, UPDATE ({', '.join(VIEW_FIELDS[2:])})",
+    "outbox": "INSERT, UPDATE (due_at, attempts, error, settled)",
     "refused": "INSERT",
 }
 
@@ -66,6 +75,7 @@ def collect(
 ) -> Collected:
     """Remove old records from the front of each stream, and leave the anchor of its chain."""
     with connection.transaction():
+        whole = _sealed(connection, workspace)
         newest: Any = connection.execute(
             "SELECT max(seq) FROM holdfast.records WHERE workspace = %s", (workspace,)
         ).fetchone()
@@ -73,7 +83,14 @@ def collect(
         values["attested"] = ATTESTED
         values["spared"] = [f"{prefix}%" for prefix in spared]
         row: Any = connection.execute(_COLLECT, values).fetchone()
+        connection.execute(rows.RESEAL, (whole,))
     return {"records": row[0], "streams": row[1]}
+
+
+def _sealed(connection: psycopg.Connection, workspace: int, stream: str = "") -> list[int]:
+    """Return the streams whose snapshot is the one that was stored, before their chains are changed."""
+    found = connection.execute(rows.SEALED_SNAPSHOTS, (workspace, stream, stream)).fetchall()
+    return [number for (number,) in found]
 
 
 def touch(connection: psycopg.Connection, workspace: int, stream: str, at: str) -> None:
@@ -139,13 +156,15 @@ def describe(connection: psycopg.Connection) -> str:
 
 
 def grants(role: str, *, read_only: bool = False, workspaces: Sequence[str] = ()) -> list[str]:
-    """The statements that let a role append, or only read; with `workspaces`, in these alone."""
+    """The statements that let a role append, or only read: in these workspaces, or in all without one. They take
+    away what an earlier version gave."""
     if not role or len(role.encode()) > LONGEST_ROLE or not role.isprintable():
         raise Usage(
             f"{role!r} is no name of a role.", hint=f"At most {LONGEST_ROLE} printable bytes."
         )
     quoted = '"' + role.replace('"', '""') + '"'
     statements = [
+        f"REVOKE ALL ON ALL TABLES IN SCHEMA holdfast FROM {quoted};",
         f"GRANT USAGE ON SCHEMA holdfast TO {quoted};",
         f"GRANT SELECT ON ALL TABLES IN SCHEMA holdfast TO {quoted};",
     ]
@@ -154,7 +173,7 @@ def grants(role: str, *, read_only: bool = False, workspaces: Sequence[str] = ()
             f"GRANT {rights} ON holdfast.{table} TO {quoted};"
             for table, rights in _APPENDING.items()
         ]
-    return statements + (_policies(quoted, workspaces) if workspaces else [])
+    return statements + _policies(quoted, workspaces)
 
 
 def _policies(role: str, workspaces: Sequence[str]) -> list[str]:
@@ -162,16 +181,19 @@ def _policies(role: str, workspaces: Sequence[str]) -> list[str]:
     if not all(name and name.isprintable() for name in workspaces):
         raise Usage("A workspace has a name of printable characters.")
     names = ", ".join("'" + name.replace("'", "''") + "'" for name in workspaces)
-    own = f"workspace IN (SELECT number FROM holdfast.workspaces WHERE id IN ({names}))"
-    rows = dict.fromkeys(TABLES, own)
-    rows["workspaces"] = f"id IN ({names})"
-    # The streams that the role can see.
-    rows["snapshots"] = "EXISTS (SELECT FROM holdfast.streams s WHERE s.number = stream)"
+    # The row of the workspace that the role can see.
+    own = "workspace IN (SELECT number FROM holdfast.workspaces)"
+    rows = dict.fromkeys(TABLES, own if workspaces else "true")
+    rows["workspaces"] = f"id IN ({names})" if workspaces else "true"
+    if workspaces:
+        rows["snapshots"] = "EXISTS (SELECT FROM holdfast.streams s WHERE s.number = stream)"
+        # Else a record could take the place in another workspace's stream that its next one needs.
+        added = "s.number = records.stream AND s.workspace = records.workspace"
+        rows["records"] += f") WITH CHECK (EXISTS (SELECT FROM holdfast.streams s WHERE {added})"
     return [
         statement
         for table, row in rows.items()
         for statement in (
-            f"ALTER TABLE holdfast.{table} ENABLE ROW LEVEL SECURITY;",
             f"DROP POLICY IF EXISTS {role} ON holdfast.{table};",
             f"CREATE POLICY {role} ON holdfast.{table} TO {role} USING ({row});",
         )
@@ -192,6 +214,7 @@ def rename(
         if row is None:
             return
         number, previous = row
+        whole = _sealed(connection, workspace, stream)
         name = _free_name(connection, workspace, stream, stream.replace(text, mark))
         records: Any = connection.execute(
             "SELECT seq, id, version, at, actor, fence, kind, body FROM holdfast.records"
@@ -211,8 +234,13 @@ def rename(
                 "UPDATE holdfast.records SET id = %s, actor = %s, salt = %s, body_hash = %s,"
                 " hash = %s WHERE workspace = %s AND seq = %s",
                 (
-                    *(draft["id"], draft["actor"], salt if body else None, body_hash, hash),
-                    *(workspace, seq),
+                    draft["id"],
+                    draft["actor"],
+                    salt if body else None,
+                    body_hash,
+                    hash,
+                    workspace,
+                    seq,
                 ),
             )
             previous = hash
@@ -220,6 +248,7 @@ def rename(
             "UPDATE holdfast.streams SET name = %s, hash = %s WHERE number = %s",
             (name, previous, number),
         )
+        connection.execute(rows.RESEAL, (whole,))
         for table in ("views", "outbox", "refused"):
             connection.execute(
                 f"UPDATE holdfast.{table} SET stream = %s WHERE workspace = %s AND stream = %s",

@@ -38,8 +38,6 @@ LONGEST_NAME = 180
 class Survey:
     """The ends of the names that stood beside a view, and the names in its folder of the journal's home."""
 
-    __slots__ = ("beside", "home")
-
     def __init__(self, beside: frozenset[str], home: frozenset[str]) -> None:
         self.beside = beside
         self.home = home
@@ -47,8 +45,6 @@ class Survey:
 
 class Asides:
     """The other files of one view."""
-
-    __slots__ = ("_home", "_stem", "_workspace", "path", "target")
 
     def __init__(self, workspace: Workspace, path: str) -> None:
         self.path = path
@@ -84,9 +80,9 @@ class Asides:
         beside = frozenset(name[length:] for name in names if name.startswith(self._stem))
         return Survey(beside, frozenset(self.home.names_if_any()))
 
-    def displaced(self, placed: str, seen: Survey | None = None) -> TreeFile | None:
+    def displaced(self, placed: str) -> TreeFile | None:
         """Return the file that the content with this identity displaced; None where there is none."""
-        seen, name = seen or self.survey(), _time_of(placed)
+        seen, name = self.survey(), _time_of(placed)
         if name in seen.beside:
             return self.staged(placed)
         return self.home.below(name) if name in seen.home else None
@@ -109,9 +105,9 @@ class Asides:
             place_new(file, kept)
         return kept
 
-    def edits(self, seen: Survey | None = None) -> list[tuple[TreeFile, int]]:
+    def edits(self) -> list[tuple[TreeFile, int]]:
         """Return the edits that wait to become records: file, and version they were made on."""
-        seen = seen or self.survey()
+        seen = self.survey()
         found = []
         for name in seen.beside:
             base, file = _base_of(name), self.target.beside(self._stem + name)

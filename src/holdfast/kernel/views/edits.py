@@ -46,7 +46,12 @@ def put_away(
     if is_still and found == expected:
         gone.append(displaced)
         return False
-    asides.keep(displaced, base)
+    kept = asides.keep(displaced, base)
+    if found == expected:
+        # All that is in it was taken in while it stood in its place: an editor only adds to it from here on.
+        identity, content = read_file(kept)
+        if identity == expected:
+            _seen_of(kept).write(content, 0o600)
     return True
 
 

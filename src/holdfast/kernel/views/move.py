@@ -20,7 +20,7 @@ def wish(workspace: Workspace, path: str, archive: str) -> Wish:
     return {"kind": MOVE, "key": f"{workspace.root}\n{archive}", "body": body}
 
 
-def waiting(workspace: Workspace, stream: str) -> list[Effect]:
+def list_moves(workspace: Workspace, stream: str) -> list[Effect]:
     """What was decided to be moved, and was not seen to be moved yet."""
     return [
         effect
@@ -32,7 +32,7 @@ def waiting(workspace: Workspace, stream: str) -> list[Effect]:
 def finish(workspace: Workspace, stream: str) -> None:
     """Rename what was decided to be moved. A place that is empty, or an archive that is there
     already, means that it happened."""
-    for effect in waiting(workspace, stream):
+    for effect in list_moves(workspace, stream):
         body = effect["body"]
         source, archive = file_at(workspace, body["from"]), file_at(workspace, body["to"])
         if source.status() is not None and archive.status() is None:

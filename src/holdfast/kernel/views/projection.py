@@ -151,7 +151,7 @@ def put_view_in_place(write: StreamWrite, sighting: Sighting) -> bool:
     """True when an edit was displaced."""
     report = write.reports[sighting.path]
     try:
-        placement = put_in_place(sighting.asides, sighting.placed, sighting.found, write.version)
+        placement = put_in_place(sighting.asides, sighting.placed, sighting.found, sighting.shown)
         is_late = edits.put_away(
             sighting.asides,
             sighting.displaced,

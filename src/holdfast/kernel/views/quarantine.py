@@ -8,11 +8,8 @@ import os
 from holdfast.kernel import clock
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.plain_file import open_plain, write_all
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from holdfast.kernel.tree_file import TreeFile
-    from holdfast.kernel.workspace import Workspace
+from holdfast.kernel.tree_file import TreeFile
+from holdfast.kernel.workspace import Workspace
 
 
 def keep(workspace: Workspace, place: TreeFile | str, now: int) -> str:
@@ -65,7 +62,7 @@ def _copy(place: TreeFile | str, destination: int) -> None:
         os.close(source)
 
 
-def listing(workspace: Workspace) -> list[str]:
+def list_kept(workspace: Workspace) -> list[str]:
     try:
         names = sorted(os.listdir(workspace.quarantine))
     except FileNotFoundError:
@@ -76,7 +73,7 @@ def listing(workspace: Workspace) -> list[str]:
 def clear(workspace: Workspace, before: int) -> int:
     """Remove what is older than an instant; how many files that were."""
     removed = 0
-    for path in listing(workspace):
+    for path in list_kept(workspace):
         if os.stat(path).st_mtime * 1000 < before:
             os.unlink(path)
             removed += 1

@@ -10,7 +10,7 @@ import os
 import stat
 
 from holdfast.kernel import clock
-from holdfast.kernel.stream_write import load, paths_of, read_rows
+from holdfast.kernel.stream_write import load
 from holdfast.kernel.views import edits, move
 from holdfast.kernel.views.asides import Asides
 from holdfast.kernel.views.files import (
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
 
     class Change(TypedDict):
-        """What an editor did to a view. `base` is the version that they were looking at, or UNKNOWN
-        for a file that we never wrote; `file` is where the edit waits, when not in its place, and
+        """What an editor did to a view. `base` is the version that the file showed, or UNKNOWN for a file that
+        we never wrote, and `made_on` the one that they started from; `file` is where the edit waits, when not in its place, and
         `seen` what was taken in of that file before. `familiar` is the state that the editor has seen at
-        least, None if that is not known."""
+        least, None if that is not known. `is_older` says that the text is an older copy without any addition."""
 
         kind: Literal["edited", "removed", "broken"]
         path: str
@@ -46,7 +46,9 @@ if TYPE_CHECKING:
         kept: str
         identity: str
         base: int
+        made_on: int
         familiar: Any
+        is_older: bool
 
 
 UNKNOWN = -1
@@ -54,11 +56,6 @@ UNKNOWN = -1
 
 class Sighting:
     """What stands at a view's place now."""
-
-    __slots__ = (
-        *("asides", "blocked", "digest", "displaced", "displaced_version", "expected"),
-        *("found", "path", "placed", "target"),
-    )
 
     def __init__(self, workspace: Workspace, path: str) -> None:
         self.path = path
@@ -69,6 +66,8 @@ class Sighting:
         self.displaced_version = UNKNOWN
         self.expected: str | None = None
         self.found: str | None = None
+        # The version that the file shows: later ones are in the journal, and not in it.
+        self.shown = UNKNOWN
         self.placed = ""
         self.digest = ""
         self.blocked = ""
@@ -99,7 +98,7 @@ def look(
         sighting.displaced_version = row["found_version"]
         _look_at_displaced(sighting, row["placed"])
     is_ours = row is not None and row["stream"] == stream
-    shown = shown if is_ours else UNKNOWN
+    shown = sighting.shown = shown if is_ours else UNKNOWN
     for file, base in asides.edits():
         changes += _late(workspace, path, file, base if is_ours else UNKNOWN, now)
     sighting.found = identity_of(target)
@@ -112,7 +111,7 @@ def look(
             return sighting, changes
         if sighting.found is None:
             if is_ours and row["placed"] is not None and not row["removed"]:
-                changes.append(_change("removed", path, row["placed"], shown))
+                changes.append(make_change("removed", path, row["placed"], shown))
             return sighting, changes
     if sighting.found is not None:
         changes += _read(workspace, sighting, row, shown, now)
@@ -172,11 +171,13 @@ def _late(workspace: Workspace, path: str, file: TreeFile, base: int, now: int) 
 
         kept = quarantine.keep(workspace, file, now)
         identity = identity_of(file) or ""
-        return [_change("broken", path, identity, base, file=file, reason=str(problem), kept=kept)]
+        return [
+            make_change("broken", path, identity, base, file=file, reason=str(problem), kept=kept)
+        ]
     if text == seen:
         edits.settle(file, identity, text)
         return []
-    change = _change("edited", path, identity, base, file=file, text=text)
+    change = make_change("edited", path, identity, base, file=file, text=text)
     change["seen"] = seen
     return [change]
 
@@ -191,7 +192,7 @@ def _read(
         sighting.digest = content_digest(content)
         if row is not None and row["digest"] == sighting.digest and not row["removed"]:
             return []
-        return [_change("edited", path, seen, shown, text=text_of(content))]
+        return [make_change("edited", path, seen, shown, text=text_of(content))]
     except FileNotFoundError:
         sighting.found = None
         return []
@@ -203,7 +204,7 @@ def _read(
 
         kept = quarantine.keep(workspace, sighting.target, now)
         sighting.digest = ""
-        return [_change("broken", path, seen, shown, reason=str(problem), kept=kept)]
+        return [make_change("broken", path, seen, shown, reason=str(problem), kept=kept)]
 
 
 def _can_be_kept(target: TreeFile) -> bool:
@@ -217,7 +218,7 @@ def _can_be_kept(target: TreeFile) -> bool:
     return True
 
 
-def _change(
+def make_change(
     kind: Literal["edited", "removed", "broken"],
     path: str,
     identity: str,
@@ -228,6 +229,7 @@ def _change(
     reason: str = "",
     kept: str = "",
 ) -> Change:
+    """Return what an editor did; `base` is the version that the file showed."""
     return {
         "kind": kind,
         "path": path,
@@ -238,14 +240,19 @@ def _change(
         "kept": kept,
         "identity": identity,
         "base": base,
+        "made_on": base,
         "familiar": None,
+        "is_older": False,
     }
 
 
 def reconcile(write: StreamWrite) -> None:
     """Look at every view, finish projections that a crash interrupted, take in outside changes."""
     write.sightings = {}
-    for path in sorted(write.rows.keys() | paths_of(write)):
+    paths = sorted(write.rows.keys() | write.rules.render(write.state).keys())
+    if paths:
+        move.finish(write.workspace, write.stream)
+    for path in paths:
         row = write.rows.get(path)
         sighting, changes = look_at(write, path, row)
         if changes:
@@ -263,38 +270,6 @@ def _absorb(write: StreamWrite, sighting: Sighting, changes: list[Change]) -> No
         load(write)  # an edit is taken into what is there, not into what we remember
     for position, change in enumerate(changes):
         absorb(write, sighting, change, is_last=position == len(changes) - 1)
-
-
-def look_ahead(write: StreamWrite) -> bool:
-    """Read what the journal says of the views, and see that they stand so."""
-    write.rows = read_rows(write)
-    return not move.waiting(write.workspace, write.stream) and stands_as_written(write)
-
-
-def stands_as_written(write: StreamWrite) -> bool:
-    """See that every view stands as its row says. Nothing is repaired or taken in: False where that is due."""
-    write.sightings = {}
-    if write.rows.keys() != paths_of(write):
-        return False
-    for path, row in write.rows.items():
-        if row["placed"] is None or row["removed"]:
-            return False
-        sighting = Sighting(write.workspace, path)
-        seen = sighting.asides.survey()
-        displaced = sighting.displaced = sighting.asides.displaced(row["placed"], seen)
-        sighting.displaced_version, sighting.expected = row["found_version"], row["found"]
-        if displaced is not None and identity_of(displaced) not in (None, row["found"]):
-            return False
-        if sighting.asides.edits(seen):
-            return False
-        sighting.found, sighting.digest = row["placed"], row["digest"]
-        write.sightings[path] = sighting
-    return is_as_seen(write)
-
-
-def is_as_seen(write: StreamWrite) -> bool:
-    """Whether the files that `look_ahead` saw stand there now."""
-    return all(identity_of(each.target) == each.found for each in write.sightings.values())
 
 
 def look_at(write: StreamWrite, path: str, row: ViewRow | None) -> tuple[Sighting, list[Change]]:

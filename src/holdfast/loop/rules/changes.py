@@ -3,9 +3,12 @@ each event of a step makes to its checkpoint."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
 from holdfast.kernel import canonical_json, clock, conflicts
 from holdfast.kernel.errors import Usage
-from holdfast.kernel.text import without_nul
+from holdfast.kernel.text import split_words, without_nul
 from holdfast.loop.rules.checkpoint import (
     checkpoint_of,
     checkpoints_of,
@@ -28,18 +31,17 @@ from holdfast.loop.rules.model import (
     NOT_STARTED,
     PLAN,
     RESOLVED,
+    LoopState,
+    Path,
 )
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
-
     from holdfast.kernel.conflicts import EditConflict
-    from holdfast.loop.rules.model import LoopState, Path
 
-    # ["put", path, members], ["set", path, value], ["add", path, items] or ["cut", path]
-    Change = list[Any]
+
+# ["put", path, members], ["set", path, value], ["add", path, items] or ["cut", path]
+Change = list[Any]
+
 
 PUT, SET, ADD, CUT = "put", "set", "add", "cut"
 # Each update moves them: of two, the later one is right.
@@ -47,9 +49,9 @@ TIMES = ("last_updated", "updated_at")
 # Lists that would take longer than this to compare are replaced as a whole.
 MOST_COMPARISONS = 1_000_000
 # What belongs to one attempt at a step, and not to the next one.
-OF_ONE_ATTEMPT = (
-    *("progress", *COUNTERS, DONE_TASKS, "last_task", "last_commit", "commits"),
-    *("current_issue", "fixes_applied", "fixes_remaining", "cycle"),
+OF_ONE_ATTEMPT = split_words(
+    f"progress {' '.join(COUNTERS)} {DONE_TASKS} last_task last_commit commits current_issue fixes_applied "
+    "fixes_remaining cycle"
 )
 
 # What `loop_state` holds in a new track.
@@ -63,55 +65,36 @@ FIRST_LOOP: Mapping[str, Any] = {
 
 
 def apply(document: Any, changes: Iterable[Change]) -> Any:
-    """The document after the changes; the given one stays as it is."""
-    top = {"": document}
-    # The objects that were copied already, kept so that no other can get their identity.
-    fresh: dict[int, Any] = {id(top): top}
+    """Return the document after the changes; the given one stays as it is."""
     for kind, path, *given in changes:
-        place = _holder_of(top, path, kind, fresh)
-        if place is None:
-            continue
-        holder, key = place
-        if kind == CUT:
-            del holder[key]
-        elif kind == SET:
-            holder[key] = given[0]
-        else:
-            held = holder[key] if isinstance(key, int) else holder.get(key)
-            if kind == PUT:
-                _own(holder, key, held if isinstance(held, dict) else {}, fresh).update(given[0])
-            else:
-                holder[key] = _added(held, given[0])
-    return top[""]
+        document = _changed(document, path, kind, given)
+    return document
 
 
-def _holder_of(
-    top: Any, path: Sequence[str | int], kind: str, fresh: dict[int, Any]
-) -> tuple[Any, Any] | None:
-    """What holds the place of a change, copied and free to be changed, and the key in it; None for
-    what is not there to be cut, and for an item that no list has."""
-    holder: Any = top
-    at: str | int = ""
-    for key in path:
-        value = holder[at] if isinstance(at, int) else holder.get(at)
-        if isinstance(value, list) and isinstance(key, int):
-            if key >= len(value):
-                return None
-        elif not isinstance(value, dict):
-            value = {}
-        if kind == CUT and isinstance(value, dict) and key not in value:
-            return None
-        holder, at = _own(holder, at, value, fresh), key
-    return holder, at
-
-
-def _own(holder: Any, key: Any, value: Any, fresh: dict[int, Any]) -> Any:
-    """The value at a place as a copy that may be changed; the same again for the next change."""
-    if id(value) not in fresh:
-        value = value.copy()
-        fresh[id(value)] = value
-        holder[key] = value
-    return value
+def _changed(value: Any, path: Sequence[str | int], kind: str, given: Sequence[Any]) -> Any:
+    """Return a value after one change at a path. Cutting what is not there changes nothing, and neither does a
+    change of an item that no list has."""
+    if not path:
+        if kind == SET:
+            return given[0]
+        if kind == ADD:
+            return _added(value, given[0])
+        return {**(value if isinstance(value, dict) else {}), **given[0]}
+    key, rest = path[0], path[1:]
+    if isinstance(value, list) and isinstance(key, int):
+        if key >= len(value):
+            return value
+    elif kind == CUT and not (isinstance(value, dict) and key in value):
+        return value
+    elif not isinstance(value, dict):
+        value = {}
+    changed = value.copy()
+    if kind == CUT and not rest:
+        del changed[key]
+    else:
+        held = changed[key] if isinstance(key, int) else changed.get(key)
+        changed[key] = _changed(held, rest, kind, given)
+    return changed
 
 
 def _added(value: Any, items: Sequence[Any]) -> list[Any]:
@@ -150,7 +133,7 @@ def _of_lists(before: list[Any], after: list[Any], place: Path) -> list[Change]:
     return [[SET, place, after]]
 
 
-def joined(ours: Any, base: Any, theirs: Any) -> list[Change]:
+def join_changes(ours: Any, base: Any, theirs: Any) -> list[Change]:
     """What an editor changed in the text it saw, as far as it is not so already."""
     return [change for change in difference(base, theirs) if not _holds(ours, change)]
 
@@ -175,7 +158,13 @@ def met(ours: Any, base: Any, changes: Iterable[Change]) -> tuple[list[Change], 
 
 
 def _value_at(value: Any, path: Sequence[str | int]) -> Any:
-    return _at(value, path) if _is_there(value, path) else conflicts.MISSING
+    """Return what stands at a path; MISSING when nothing does."""
+    for key in path:
+        in_list = isinstance(value, list) and isinstance(key, int) and key < len(value)
+        if not in_list and not (isinstance(value, dict) and key in value):
+            return conflicts.MISSING
+        value = value[key]
+    return value
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -193,7 +182,9 @@ def conflicts_of(path: str, ours: Any, changes: Iterable[Change]) -> list[EditCo
         if change[1][:2] == ["loop_state", "checkpoints"] and change[1][-1] in MIRRORED:
             own = [*change[1][:3], change[1][-1]]
             mirror = [*change[1][:3], "progress", change[1][-1]]
-            places = [place for place in (own, mirror) if _is_there(ours, place)] or places
+            places = [
+                place for place in (own, mirror) if _value_at(ours, place) is not conflicts.MISSING
+            ] or places
         edit = {
             "path": path,
             "changes": [[change[0], place, *change[2:]] for place in places],
@@ -211,10 +202,9 @@ def place_name(path: Sequence[str | int]) -> str:
 
 def _holds(value: Any, change: Change) -> bool:
     """Whether a change would change nothing."""
-    there = _is_there(value, change[1])
-    if change[0] == CUT or not there:
-        return change[0] == CUT and not there
-    held = _at(value, change[1])
+    held = _value_at(value, change[1])
+    if change[0] == CUT or held is conflicts.MISSING:
+        return change[0] == CUT and held is conflicts.MISSING
     if change[0] == ADD:
         return isinstance(held, list) and all(item in held for item in change[2])
     # As texts: 1, 1.0 and True are equal in Python, and not in JSON.
@@ -227,22 +217,11 @@ def joined_unseen(ours: Any, theirs: Any, *, theirs_is_newer: bool) -> list[Chan
     changes = [change for change in difference(ours, theirs) if change[0] != CUT]
     if theirs_is_newer:
         return changes
-    return [change for change in changes if change[0] == SET and not _is_there(ours, change[1])]
-
-
-def _is_there(value: Any, path: Sequence[str | int]) -> bool:
-    for key in path:
-        in_list = isinstance(value, list) and isinstance(key, int) and key < len(value)
-        if not in_list and not (isinstance(value, dict) and key in value):
-            return False
-        value = value[key]
-    return True
-
-
-def _at(value: Any, path: Sequence[str | int]) -> Any:
-    for key in path:
-        value = value[key]
-    return value
+    return [
+        change
+        for change in changes
+        if change[0] == SET and _value_at(ours, change[1]) is conflicts.MISSING
+    ]
 
 
 class Pen:
@@ -276,6 +255,10 @@ class Pen:
         """A counter, at the checkpoint's level and in its progress; AMB-LOOP-03."""
         self.set(name, value)
         self.progress(name, value)
+        known = self.checkpoint.get("progress") or {}
+        for other in COUNTERS:  # a file with counters at one level gets all of them at the other
+            if other in self.checkpoint and other not in (*known, *self._progress):
+                self._progress[other] = self.checkpoint[other]
 
     def set_mirrored(self, name: str, value: str) -> None:
         """A text at the checkpoint's level, and in its progress where another program wrote it there."""

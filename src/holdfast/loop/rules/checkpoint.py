@@ -3,7 +3,10 @@ which status may follow which, and which step comes after one that ended."""
 
 from __future__ import annotations
 
-from holdfast.kernel import clock
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from holdfast.kernel.clock import instant_of
 from holdfast.kernel.errors import Conflict, Usage
 from holdfast.loop.rules.model import (
     BLOCKED,
@@ -26,14 +29,9 @@ from holdfast.loop.rules.model import (
     STATUSES,
     STEPS,
     SUPERPOWERS,
+    Escalation,
+    LoopState,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
-
-    from holdfast.loop.rules.model import Escalation, LoopState
 
 # AMB-LOOP-15. Only a start leads back from an end.
 LEGAL: Mapping[str, tuple[str, ...]] = {
@@ -56,6 +54,8 @@ NEXT: Mapping[tuple[str, str], str] = {
     (BUSINESS_SYNC, PASSED): COMPLETE,
 }
 
+# Those that every track goes through.
+USUAL = (PLAN, EVALUATE_PLAN, EXECUTE, EVALUATE_EXECUTION)
 _WORDS = {
     IN_PROGRESS: "make progress",
     PASSED: f"become {PASSED}",
@@ -88,7 +88,15 @@ def current_step(state: LoopState) -> str:
     return PLAN if not isinstance(said, str) or said in ("", NOT_STARTED) else said
 
 
-def counted(checkpoint: Mapping[str, Any], name: str) -> int | None:
+def list_steps(state: LoopState) -> list[str]:
+    """Return the steps that a track has been at or will come to; the optional ones where they are used."""
+    known = {*checkpoints_of(state), current_step(state), *USUAL}
+    return [step for step in RUNNABLE if step in known] + [
+        step for step in checkpoints_of(state) if step not in STEPS
+    ]
+
+
+def count_done(checkpoint: Mapping[str, Any], name: str) -> int | None:
     """A counter at the checkpoint's level, else in its progress; None where it was not counted."""
     for place in (checkpoint, checkpoint.get("progress") or {}):
         value = place.get(name)
@@ -125,21 +133,6 @@ def waiting_for(state: LoopState) -> Escalation | None:
     return {"step": str(blocker.get("blocked_step") or step), "reason": reason}
 
 
-def instant_of(text: object) -> int | None:
-    """The instant of a time as others write it: without a zone it is UTC, an offset is counted in."""
-    if not isinstance(text, str):
-        return None
-    at, shift = text.strip().replace(" ", "T", 1), 0
-    sign, zone = at[-6:-5], at[-5:]
-    if sign in ("+", "-") and zone[2:3] == ":" and (zone[:2] + zone[3:]).isdigit():
-        shift = (int(zone[:2]) * 60 + int(zone[3:])) * clock.MINUTE * (1 if sign == "+" else -1)
-        at = at[:-6]
-    try:
-        return clock.parse(at if at.endswith("Z") else f"{at}Z") - shift
-    except ValueError:
-        return None
-
-
 def newest(state_document: Mapping[str, Any]) -> int:
     """The time of the newest checkpoint in a document; 0 when none has a time."""
     loop = state_document.get("loop_state") or {}
@@ -161,7 +154,7 @@ def problems(checkpoint: Mapping[str, Any]) -> Iterator[str]:
     if status is None:
         yield "status is missing"
     elif status not in (*STATUSES, SKIPPED):
-        yield f"status {status!r} is none of {', '.join(STATUSES)}"
+        yield f"status {status!r} is not one of {', '.join(STATUSES)}"
     if status not in (NOT_STARTED, SKIPPED):
         for name in ("started_at", "agent", "last_updated"):
             if not checkpoint.get(name):
@@ -205,7 +198,7 @@ def _progress_problems(checkpoint: Mapping[str, Any]) -> Iterator[str]:
     if task is not None and not isinstance(task, str):
         yield f"progress.current_task is not a text: {task!r}"
     for done, all in (("tasks_completed", "tasks_total"), ("issues_fixed", "issues_total")):
-        count, total = counted(checkpoint, done), counted(checkpoint, all)
+        count, total = count_done(checkpoint, done), count_done(checkpoint, all)
         if count is not None and total is not None and count > total:
             yield f"{done} is {count}, more than {all}, which is {total}"
 
@@ -221,7 +214,7 @@ def refuse_illegal(step: str, status: str, wanted: str) -> None:
     ways = ", ".join(legal) if legal else f"a new start, to {IN_PROGRESS}"
     hint = way_on(step)
     if status not in STATUSES:
-        hint = f"The file says {status}; correct it, or begin anew: {hint}"
+        hint = f"The file says {status}; correct it, or begin again: {hint}"
     raise Conflict(
         f"{step} is {status}: it cannot {_WORDS[wanted]}. Legal from {status}: {ways}.",
         hint=hint if wanted != IN_PROGRESS or not legal else "",

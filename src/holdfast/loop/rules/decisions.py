@@ -3,6 +3,9 @@ ends, the next one follows."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 from holdfast.kernel.conflicts import decide as settle_conflict
 from holdfast.kernel.errors import Conflict, NotAllowed, Usage
 from holdfast.kernel.rules import Decision, Person
@@ -23,7 +26,7 @@ from holdfast.loop.rules.changes import (
 from holdfast.loop.rules.checkpoint import (
     active_blockers,
     checkpoint_of,
-    counted,
+    count_done,
     current_step,
     following_step,
     loop_of,
@@ -49,17 +52,11 @@ from holdfast.loop.rules.model import (
     OWNERS,
     PASSED,
     PLAN,
-    PROGRESS_NUMBERS,
+    PROGRESS,
     SKIPPED,
+    LoopState,
 )
 from holdfast.loop.rules.tasks import key_of, same_task
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
-
-    from holdfast.loop.rules.model import LoopState
 
 
 def task_done(state: LoopState, command: Any, now: int) -> Decision:
@@ -76,8 +73,8 @@ def task_done(state: LoopState, command: Any, now: int) -> Decision:
         return Decision()
     refuse_illegal(step, status_of(state, step), PASSED)
     pen = Pen(state, step, now)
-    done = (counted(checkpoint, "tasks_completed") or 0) + 1
-    total = counted(checkpoint, "tasks_total")
+    done = (count_done(checkpoint, "tasks_completed") or 0) + 1
+    total = count_done(checkpoint, "tasks_total")
     if total is not None:
         refuse_too_many("tasks_completed", done, total)
     if done > MOST_TASKS:
@@ -106,8 +103,8 @@ def _issue_fixed(state: LoopState, command: Any, issue: str, now: int) -> Decisi
     refuse_illegal(FIX, status_of(state, FIX), PASSED)
     pen = Pen(state, FIX, now)
     fixed, total = (
-        counted(checkpoint, "issues_fixed") or 0,
-        counted(checkpoint, "issues_total"),
+        count_done(checkpoint, "issues_fixed") or 0,
+        count_done(checkpoint, "issues_total"),
     )
     if total is not None:
         refuse_too_many("issues_fixed", fixed + 1, total)
@@ -116,7 +113,9 @@ def _issue_fixed(state: LoopState, command: Any, issue: str, now: int) -> Decisi
     commit, fix = one_line(command.get("commit") or ""), trimmed(command.get("message") or "")
     pen.add("fixes_applied", [{"issue": issue, "fix": fix, "commit_sha": commit}])
     if checkpoint.get("current_issue", "") == issue:
-        pen.set("current_issue", one_line(command.get("next") or ""))
+        following = one_line(command.get("next") or "")
+        pen.set("current_issue", following)
+        pen.progress("current_issue", following)
     return Decision([("task_done", body_of(pen, command, task=issue, commit=commit))])
 
 
@@ -126,13 +125,13 @@ def take_in(pen: Pen, done_tasks: Sequence[str]) -> int:
     keys = {key_of(str(task)) for task in known}
     fresh = [task for task in map(one_line, done_tasks) if key_of(task) not in keys]
     pen.add(DONE_TASKS, fresh)
-    return max(counted(pen.checkpoint, "tasks_completed") or 0, len(known) + len(fresh))
+    return max(count_done(pen.checkpoint, "tasks_completed") or 0, len(known) + len(fresh))
 
 
 def finish_tasks(pen: Pen, done_tasks: Sequence[str]) -> None:
     """EXECUTE ends with all of its tasks, their number and their commits."""
     done = take_in(pen, done_tasks)
-    total = counted(pen.checkpoint, "tasks_total")
+    total = count_done(pen.checkpoint, "tasks_total")
     if total is not None and done < total:
         left = total - done
         raise Conflict(
@@ -178,7 +177,7 @@ def start(state: LoopState, command: Any, now: int) -> Decision:
     if totals:
         given = whole_of(command, totals[0])
         if given is not None:
-            done = counted(pen.checkpoint, totals[1]) or 0
+            done = count_done(pen.checkpoint, totals[1]) or 0
             if step == EXECUTE:
                 done = take_in(pen, command.get("done_tasks") or [])
             refuse_too_many(totals[1], done, given)
@@ -297,8 +296,8 @@ def decide(state: LoopState, command: Any, now: int) -> Decision:
         "progress": _progress,
         "task_done": task_done,
         "pass": _pass,
-        "fail": _fail,
-        "block": _block,
+        "fail": _end_badly,
+        "block": _end_badly,
         "advance": _advance,
         "attempt": _attempt,
         "escalate": _escalate,
@@ -329,21 +328,22 @@ def _progress(state: LoopState, command: Any, now: int) -> Decision:
     pen, fields = Pen(state, step, now), command.get("fields") or {}
     for done, total in (("tasks_completed", "tasks_total"), ("issues_fixed", "issues_total")):
         values = [
-            counted(pen.checkpoint, name) if fields.get(name) is None else whole_of(fields, name)
+            count_done(pen.checkpoint, name) if fields.get(name) is None else whole_of(fields, name)
             for name in (done, total)
         ]
         if values[0] is not None and values[1] is not None:
             refuse_too_many(done, values[0], values[1])
-    for name in (*PROGRESS_NUMBERS[:2], "current_task"):
-        if fields.get(name) is not None:
-            pen.progress(
-                name, one_line(fields[name]) if name == "current_task" else whole_of(fields, name)
-            )
-    for name in COUNTERS:
-        if fields.get(name) is not None:
-            pen.count(name, whole_of(fields, name) or 0)
-    if fields.get("current_issue") is not None:
-        pen.set("current_issue", one_line(fields["current_issue"]))
+    for name, (kind, _) in PROGRESS.items():
+        if fields.get(name) is None:
+            continue
+        value = one_line(fields[name]) if kind is str else whole_of(fields, name)
+        if name in COUNTERS:
+            pen.count(name, int(value or 0))
+        elif name == "current_issue":
+            pen.set(name, value)
+            pen.progress(name, value)
+        else:
+            pen.progress(name, value)
     pen.add("output_files", files_of(command))
     if command.get("notes"):
         pen.set("notes", trimmed(command["notes"]))
@@ -372,15 +372,8 @@ def _pass(state: LoopState, command: Any, now: int) -> Decision:
     return Decision([("passed", body_of(pen, command, notes=notes))])
 
 
-def _fail(state: LoopState, command: Any, now: int) -> Decision:
-    return _end_badly(state, command, now, FAILED)
-
-
-def _block(state: LoopState, command: Any, now: int) -> Decision:
-    return _end_badly(state, command, now, BLOCKED)
-
-
-def _end_badly(state: LoopState, command: Any, now: int, status: str) -> Decision:
+def _end_badly(state: LoopState, command: Any, now: int) -> Decision:
+    status = FAILED if command["do"] == "fail" else BLOCKED
     step, reason = step_of(state, command), trimmed(command.get("reason") or "")
     if not reason:
         raise Usage(f"{status} needs a reason.", hint=f'holdfast loop {command["do"]} "why"')

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 from holdfast.kernel import canonical_json
 from holdfast.kernel.text import harmless_json
 from holdfast.loop.rules.model import RANK
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any
+Order = Mapping[str, list[str]]
 
-    Order = Mapping[str, list[str]]
 
-INDENT = "  "
 DEEPEST = 100
 
 
@@ -104,82 +102,24 @@ def orders(value: Any, place: str = "") -> dict[str, list[str]]:
 
 
 def _ranked(keys: Iterable[str]) -> list[str]:
-    """Our own order. Remembered, because the objects of one file are of a few kinds."""
-    kind = tuple(keys)
-    known = _kinds.get(kind)
-    if known is None:
-        known = sorted(kind, key=lambda key: (RANK.get(key, len(RANK)), key))
-        if len(_kinds) >= MOST_KINDS:
-            _kinds.clear()
-        _kinds[kind] = known
-    return known
-
-
-_kinds: dict[tuple[str, ...], list[str]] = {}
-MOST_KINDS = 256
-# The text of objects in lists, such as commits, with the object itself, so that no other gets its identity. No
-# object of a state is changed in its place, and most of a track's file is the same from one task to the next.
-_written: dict[tuple[int, str], tuple[Any, str]] = {}
-MOST_WRITTEN = 4096
+    """Return keys in our own order."""
+    return sorted(keys, key=lambda key: (RANK.get(key, len(RANK)), key))
 
 
 def write(document: dict[str, Any], order: Order) -> str:
-    """The file: two blanks of indentation, as `jq` writes it."""
-    from json.encoder import encode_basestring as spell
+    """Return the file's text: two blanks of indentation, as `jq` writes it."""
+    import json
 
-    def text_of(value: Any, place: str, margin: str) -> str:
-        kind = type(value)
-        # The usual values by themselves: the encoder takes as long as all the rest.
-        if kind is str:
-            return spell(value)
-        if kind is int:
-            return repr(value)
-        if value is None:
-            return "null"
-        if not value or kind not in (dict, list):
-            return _EMPTY.get(kind) or canonical_json.dumps(value)
-        inner = margin + INDENT
-        between = ",\n" + inner
-        if kind is list:
-            return f"[\n{inner}{between.join(lines_of(value, place, inner))}\n{margin}]"
-        keys = _keys(value, order.get(place)) if order else _ranked(value)
-        lines = []
-        for key in keys:
-            item = value[key]
-            if type(item) is str:
-                text = spell(item)
-            else:
-                text = text_of(item, place + pointer([key]) if order else "", inner)
-            lines.append(f"{spell(key)}: {text}")
-        return f"{{\n{inner}{between.join(lines)}\n{margin}}}"
-
-    def lines_of(items: list[Any], place: str, inner: str) -> list[str]:
-        """Most lists hold texts, such as the tasks that are done, or objects that were written before."""
-        lines = []
-        for position, item in enumerate(items):
-            if type(item) is str:
-                lines.append(spell(item))
-            elif order:
-                lines.append(text_of(item, f"{place}/{position}", inner))
-            else:
-                known = _written.get((id(item), inner))
-                if known is None:
-                    known = (item, text_of(item, "", inner))
-                    if len(_written) >= MOST_WRITTEN:
-                        _written.clear()
-                    _written[id(item), inner] = known
-                lines.append(known[1])
-        return lines
-
-    return harmless_json(text_of(document, "", "")) + "\n"
+    text = json.dumps(_arranged(document, "", order), ensure_ascii=False, indent=2)
+    return harmless_json(text) + "\n"
 
 
-_EMPTY: dict[type, str] = {dict: "{}", list: "[]"}
-
-
-def _keys(value: dict[str, Any], stored: list[str] | None) -> list[str]:
-    """As they stood; what came since goes to the end, in our own order."""
-    if not stored:
-        return _ranked(value)
-    known = dict.fromkeys(key for key in stored if key in value)
-    return [*known, *_ranked(key for key in value if key not in known)]
+def _arranged(value: Any, place: str, order: Order) -> Any:
+    """Return a value with its keys as they stood; what came since goes to the end, in our own order."""
+    if isinstance(value, list):
+        return [_arranged(item, f"{place}/{at}", order) for at, item in enumerate(value)]
+    if not isinstance(value, dict):
+        return value
+    known = [key for key in order.get(place, ()) if key in value]
+    keys = [*known, *_ranked(value.keys() - set(known))]
+    return {key: _arranged(value[key], place + pointer([key]), order) for key in keys}

@@ -6,25 +6,30 @@ track's lock, running programs and finding plans is composed in `holdfast.loop`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, KeysView, Mapping
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from holdfast.kernel import conflicts
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.kernel.text import quote
 from holdfast.loop.rules import document as text_of
-from holdfast.loop.rules.changes import SET, conflicts_of, joined, joined_unseen, met, place_name
+from holdfast.loop.rules.changes import (
+    SET,
+    conflicts_of,
+    join_changes,
+    joined_unseen,
+    met,
+    place_name,
+)
 from holdfast.loop.rules.changes import apply as changed
 from holdfast.loop.rules.checkpoint import newest
 from holdfast.loop.rules.decisions import decide
-from holdfast.loop.rules.model import LONGEST_TRACK, METADATA, MIRRORED, TRACKS
+from holdfast.loop.rules.model import LONGEST_TRACK, METADATA, MIRRORED, TRACKS, LoopState
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from holdfast.journal.interface import Event
     from holdfast.kernel.views.reconcile import Change
-    from holdfast.loop.rules.model import LoopState
+
 
 __all__ = ["absorb", "apply", "decide", "initial", "render", "stream_of"]
 
@@ -92,7 +97,7 @@ def absorb(state: LoopState, base: LoopState, change: Change, now: int) -> list[
     ours = state["document"]
     both: list[Any] = []
     if change["base"] >= 0 or not ours:
-        changes = joined(ours, base["document"] if ours else {}, theirs)
+        changes = join_changes(ours, base["document"] if ours else {}, theirs)
         if base["document"] and ours:
             changes, both = met(ours, base["document"], changes)
     else:
@@ -103,6 +108,8 @@ def absorb(state: LoopState, base: LoopState, change: Change, now: int) -> list[
     if not changes and not both and not order and state["opened"]:
         return []
     body: dict[str, Any] = {"path": change["path"], "changes": changes, "order": order}
+    if not state["opened"]:
+        body["folder"] = change["path"].rpartition("/")[0]
     if both:
         body["conflicts"] = conflicts_of(change["path"], ours, both)
     places = (place_name(each[1]) for each in changes)
@@ -119,7 +126,7 @@ def _mirrored(before: Any, after: Any) -> Iterator[list[Any]]:
         seen = known.get(step) or {}
         for name in MIRRORED:
             if name in progress and name in checkpoint and progress[name] != checkpoint[name]:
-                place = [*("loop_state", "checkpoints", step)]
+                place = ["loop_state", "checkpoints", step]
                 is_edited_inside = checkpoint[name] == seen.get(name)
                 if is_edited_inside:
                     yield [SET, [*place, name], progress[name]]
@@ -150,31 +157,7 @@ def corrupt(state: LoopState, path: str, reason: str) -> HoldfastError:
     )
 
 
-class Views(Mapping[str, str]):
-    """The one view of a track. Its text is made when it is asked for: most only ask for its path."""
-
-    def __init__(self, state: LoopState) -> None:
-        self._path = f"{state['folder']}/{METADATA}"
-        self._state = state
-        self._text: str | None = None
-
-    def __getitem__(self, path: str) -> str:
-        if path != self._path:
-            raise KeyError(path)
-        if self._text is None:
-            self._text = text_of.write(self._state["document"], self._state["order"])
-        return self._text
-
-    def __iter__(self) -> Iterator[str]:
-        return iter((self._path,))
-
-    def __len__(self) -> int:
-        return 1
-
-    def keys(self) -> KeysView[str]:
-        """Those of a plain dictionary: the write path compares them, and `Mapping` does so in Python."""
-        return {self._path: ""}.keys()
-
-
-def render(state: LoopState) -> Mapping[str, str]:
-    return Views(state) if state["opened"] else {}
+def render(state: LoopState) -> dict[str, str]:
+    if not state["opened"]:
+        return {}
+    return {f"{state['folder']}/{METADATA}": text_of.write(state["document"], state["order"])}

@@ -3,12 +3,12 @@ the orchestrator cannot go on by itself."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from holdfast.kernel.text import quote
 from holdfast.loop.rules.checkpoint import (
     checkpoint_of,
-    counted,
+    count_done,
     current_step,
     loop_of,
     said,
@@ -24,12 +24,9 @@ from holdfast.loop.rules.model import (
     METADATA,
     OWNERS,
     PLAN,
+    Escalation,
+    LoopState,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from holdfast.loop.rules.model import Escalation, LoopState
 
 # The file that a superpower cannot begin without, and those that it leaves behind.
 INPUTS = {PLAN: "spec.md", EXECUTE: "plan.md", FIX: "evaluation-report.md"}
@@ -56,12 +53,8 @@ def parameters(state: LoopState, step: str, context_files: Sequence[str] = ()) -
     metadata = ["--metadata", f"{folder}/{METADATA}"]
     if step == PLAN:
         context = ["--context-files", ",".join(context_files)] if context_files else []
-        return [
-            *("--spec", f"{folder}/spec.md", "--output-dir", folder),
-            *context,
-            *track,
-            *metadata,
-        ]
+        spec = ["--spec", f"{folder}/spec.md", "--output-dir", folder]
+        return [*spec, *context, *track, *metadata]
     if step == EXECUTE:
         last = resume_from(state)
         resume = ["--resume-from", last] if last else []
@@ -96,12 +89,9 @@ def escalation_text(state: LoopState, step: str, reason: str) -> list[str]:
         f"Current Step: {step}",
         f"Reason: {reason}",
         "Context:",
-        *(f"  {line}" for line in escalation_context(state, step)),
+        *[f"  {line}" for line in escalation_context(state, step)],
         "Options:",
-        *(
-            f"  {number}. {option}"
-            for number, option in enumerate(escalation_options(state, step), 1)
-        ),
+        *[f"  {at}. {one}" for at, one in enumerate(escalation_options(state, step), 1)],
     ]
 
 
@@ -110,7 +100,7 @@ def escalation_context(state: LoopState, step: str) -> list[str]:
     lines = [f"{step} is {status_of(state, step)}"]
     if said(checkpoint, "notes"):
         lines.append(said(checkpoint, "notes"))
-    done, total = counted(checkpoint, "tasks_completed"), counted(checkpoint, "tasks_total")
+    done, total = count_done(checkpoint, "tasks_completed"), count_done(checkpoint, "tasks_total")
     if total is not None:
         last = said(checkpoint, "last_task")
         lines.append(f"{done or 0} of {total} tasks done" + (f", last {last}" if last else ""))

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from holdfast.loop.rules.checkpoint import counted, said
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypedDict
+
+from holdfast.loop.rules.checkpoint import count_done, said
 from holdfast.loop.rules.model import DONE_TASKS
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any, TypedDict
 
-    class TrackTask(TypedDict):
-        """One task; `mark` is its box in the plan, or empty where there is none."""
+class TrackTask(TypedDict):
+    """One task; `mark` is its box in the plan, or empty where there is none."""
 
-        id: str
-        title: str
-        mark: str
+    id: str
+    title: str
+    mark: str
 
-    class UnreadLine(TypedDict):
-        """A line of a plan that may be a task; `meant` when it cannot be anything else."""
 
-        line: int
-        text: str
-        meant: bool
+class UnreadLine(TypedDict):
+    """A line of a plan that may be a task; `meant` when it cannot be anything else."""
+
+    line: int
+    text: str
+    meant: bool
 
 
 DONE = "x"
@@ -155,4 +155,4 @@ def count_tasks(tasks: Sequence[TrackTask], checkpoint: Mapping[str, Any]) -> tu
     done = [task["id"] for task in tasks if task["id"] not in open_ones]
     known = {key_of(task) for task in done}
     known.update(key_of(str(task)) for task in checkpoint.get(DONE_TASKS) or [])
-    return done, len(left) + max(counted(checkpoint, "tasks_completed") or 0, len(known))
+    return done, len(left) + max(count_done(checkpoint, "tasks_completed") or 0, len(known))

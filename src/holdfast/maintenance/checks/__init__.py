@@ -6,35 +6,10 @@ import errno
 import os
 import pwd
 import tempfile
-from typing import Literal, TypedDict
-
-
-class Check(TypedDict):
-    """One check. `fixed` says what `--fix` did about it."""
-
-    id: str
-    status: Literal["ok", "warning", "problem"]
-    what: str
-    why: str
-    fix: str
-    fixed: str
-
-
-def accept(id: str, what: str, *, why: str = "", fixed: str = "") -> Check:
-    """A check that found nothing wrong, or nothing any more."""
-    return {"id": id, "status": "ok", "what": what, "why": why, "fix": "", "fixed": fixed}
-
-
-def warn(id: str, what: str, *, why: str, fix: str = "", fixed: str = "") -> Check:
-    return {"id": id, "status": "warning", "what": what, "why": why, "fix": fix, "fixed": fixed}
-
-
-def fail(id: str, what: str, *, why: str, fix: str = "") -> Check:
-    return {"id": id, "status": "problem", "what": what, "why": why, "fix": fix, "fixed": ""}
 
 
 def explain_read_only(path: str) -> str:
-    """Who must change what, so that this process can write a file or folder; empty if it can. What does not
+    """Return who must change what, so that this process can write a file or folder; empty if it can. What does not
     exist yet is made in the nearest folder that does."""
     while not os.path.exists(path):
         path = os.path.dirname(path)

@@ -10,9 +10,9 @@ from holdfast.clients.installation import install, server
 from holdfast.kernel import clock, failures
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.text import plural
-from holdfast.maintenance.checks import Check, accept, fail, warn
+from holdfast.pack.handover_text import how_long
+from holdfast.parts import Check, accept, fail, warn
 from holdfast.processes.distribution import FOREIGN, NAME, find_foreign_package
-from holdfast.session.handover_text import how_long
 from holdfast.version import __version__
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _check_settings(workspace: Workspace, fix: bool) -> Check:
     if wrong and fix:
         try:
             install(workspace, [one["client"] for one in wrong], server())
-            fixed = f"written anew for {', '.join(one['client'] for one in wrong)}"
+            fixed = f"written again for {', '.join(one['client'] for one in wrong)}"
             found = conditions(workspace, server())
             wrong = [one for one in found if one["problem"]]
         except HoldfastError as error:

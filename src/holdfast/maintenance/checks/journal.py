@@ -13,21 +13,24 @@ from holdfast.journal.mark import lost_marks
 from holdfast.kernel import clock, filesystem, lock
 from holdfast.kernel.commit import REPAIR, Order, commit
 from holdfast.kernel.errors import HoldfastError, NotAllowed
+from holdfast.kernel.streams import list_unknown, open_writer
 from holdfast.kernel.text import plural
 from holdfast.kernel.trust import made_elsewhere_until
 from holdfast.kernel.views import quarantine
 from holdfast.kernel.workspace import worktrees
 from holdfast.maintenance import purge, stored_secrets
 from holdfast.maintenance.backup import describe, salvage
-from holdfast.maintenance.checks import Check, accept, explain_read_only, fail, warn
+from holdfast.maintenance.checks import explain_read_only
 from holdfast.maintenance.gc import list_leftovers
+from holdfast.parts import Check, accept, fail, warn
+from holdfast.people.person import require
 from holdfast.remote import facts
 from holdfast.remote.identity import name_of
 from holdfast.remote.move import astray, join_hint, list_alike, server_of
-from holdfast.streams import open_writer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from typing import Any
 
     from holdfast.kernel.workspace import Workspace
 
@@ -64,7 +67,7 @@ def check_filesystem(workspace: Workspace) -> Check:
 
 
 def check_records(workspace: Workspace, now: int, *, fix: bool) -> list[Check]:
-    """Whether the journal opens and its records are whole, up to the first problem. `fix` makes a new
+    """Check that the journal opens and its records are whole, up to the first problem. `fix` makes a new
     journal of what can be read of a damaged one."""
     checks = []
     for check in (_check_opening, _check_integrity, _check_chains):
@@ -139,7 +142,7 @@ def _check_chains(workspace: Workspace) -> Check:
 
 
 def check_writable(workspace: Workspace) -> Check:
-    """Whether this process can add records. If not, what becomes of them, and who must change what."""
+    """Check that this process can add records. If not, say what becomes of them, and who must change what."""
     fine = accept("writable", "This user can write the journal")
     if workspace.url:
         return _fail_reader(workspace) if workspace.journal.read_only else fine
@@ -192,7 +195,7 @@ def check_purge(workspace: Workspace, now: int, fix: bool) -> Check:
 
 
 def check_secrets(workspace: Workspace, now: int, fix: bool) -> Check:
-    """Whether anything is stored that the redaction rules of today would take out. `fix` takes it out."""
+    """Check whether anything is stored that the redaction rules of today would take out. `fix` takes it out."""
     try:
         return _check_secrets(workspace, now, fix)
     except HoldfastError as error:  # settings that cannot be read, or a store that is away
@@ -231,7 +234,7 @@ def _check_secrets(workspace: Workspace, now: int, fix: bool) -> Check:
 
 
 def check_lost(workspace: Workspace, now: int, fix: bool) -> Check:
-    """Records that were acknowledged and are missing. The files that showed them still do: `fix` takes
+    """Check for records that were acknowledged and are missing. The files that showed them still do: `fix` takes
     in what these say, and keeps the list of the lost records in quarantine."""
     lost = workspace.journal.lost()
     if not lost:
@@ -261,8 +264,52 @@ def check_lost(workspace: Workspace, now: int, fix: bool) -> Check:
     )
 
 
+def check_server(workspace: Workspace, now: int, fix: bool) -> Iterator[Check]:
+    """Check whether another server took over, and what the role in use may see. `fix` lets the lives from before go
+    on, for a person at a terminal."""
+    if not workspace.url:
+        return
+    server: Any = workspace.journal
+    lives: list[str] = server.waiting_lives()
+    fixed, why = (
+        "",
+        "What they write waits or is refused (exit code 5), so that no two lives write.",
+    )
+    if lives and fix:
+        shown = ["If the server lacks the takeover of one of these, two would write:", *lives]
+        try:
+            require(workspace, "let them go on", shown, now=now)
+            server.confirm_lives()
+            fixed, lives = f"{plural(len(lives), 'life goes', 'lives go')} on", []
+        except NotAllowed as refused:
+            why = refused.message
+    if lives:
+        yield warn(
+            "lives",
+            f"A copy of the server took over; it may lack that one of these was taken over: {', '.join(lives[:5])}",
+            why=why,
+            fix="Start them again. If no record is missing, a person runs holdfast doctor --fix at a terminal.",
+        )
+    else:
+        yield accept("lives", "Every life began on this server", fixed=fixed)
+    others = server.others()
+    role, sees_all = server.role()
+    if others and sees_all:
+        yield warn(
+            "role",
+            f"The role {role} bypasses row-level security: it sees and writes {plural(len(others) + 1, 'workspace')}.",
+            why=sees_all,
+            fix="Keep it for gc, purge and upgrades, and give agents a role by `holdfast admin grant ROLE`.",
+        )
+    else:
+        yield accept(
+            "role",
+            f"The role {role} sees this workspace alone" if not sees_all else f"The role is {role}",
+        )
+
+
 def check_origin(workspace: Workspace) -> Check:
-    """Whether the journal was made here. A `.git` folder can come with an archive."""
+    """Check that the journal was made here. A `.git` folder can come with an archive."""
     roots = {row["worktree"] for row in workspace.journal.views()} if not workspace.url else set()
     if not made_elsewhere_until(workspace):
         return accept("origin", "The journal belongs to this repository")
@@ -279,7 +326,7 @@ def check_origin(workspace: Workspace) -> Check:
 
 
 def check_elsewhere(workspace: Workspace) -> Check:
-    """Whether another journal holds records that commands here do not read."""
+    """Check whether another journal holds records that commands here do not read."""
     found = astray(workspace)
     if found is None:
         alike = list_alike(workspace, workspace.journal) if workspace.url else []
@@ -297,10 +344,22 @@ def check_refusals(workspace: Workspace) -> Check:
         return warn(
             "refused",
             f"{plural(len(refusals), 'refused write is', 'refused writes are')} kept; last at {last['at']}: {last['reason']}",
-            why="A life that was taken over went on writing. Nothing of it was lost.",
+            why="A life that was taken over continued to write. Nothing of it was lost.",
             fix="holdfast doctor --json shows what they tried to write.",
         )
     return accept("refused", "No write was refused")
+
+
+def check_unknown(workspace: Workspace) -> Check:
+    """Check for streams of features that this holdfast does not have."""
+    kinds = list_unknown(workspace.journal)
+    if not kinds:
+        return accept("features", "Every record is of a known feature")
+    return warn(
+        "features",
+        f"Records of {', '.join(kinds)}, which this holdfast does not know",
+        why="A newer holdfast, or a feature that is not installed, wrote them. They are kept as they are.",
+    )
 
 
 def check_outbox(workspace: Workspace) -> Check:
@@ -315,7 +374,7 @@ def check_outbox(workspace: Workspace) -> Check:
 
 
 def check_spool(workspace: Workspace, now: int) -> Check:
-    """What hooks wrote on this machine for the server, and the age of what they read."""
+    """Check what hooks wrote on this machine for the server, and the age of what they read."""
     known = facts.gather(workspace)
     waits = facts.in_words(known)
     loss = facts.find_loss(workspace, now)
@@ -378,7 +437,7 @@ def _list_unfinished(workspace: Workspace, now: int) -> list[str]:
 
 
 def check_lock(workspace: Workspace) -> Check:
-    """The lock. It ends with its process, so a held lock means a process that works or hangs."""
+    """Check the lock. It ends with its process, so a held lock means a process that works or hangs."""
     holder = _find_lock_holder(os.path.join(workspace.home, lock.FILE))
     if holder:
         return warn(

@@ -14,9 +14,11 @@ from holdfast.kernel.commit import REPAIR, Order, commit, take_in
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.git_index import tracked_below
+from holdfast.kernel.places import list_places
 from holdfast.kernel.plain_file import is_nested_deeper, read_plain
 from holdfast.kernel.rename import is_supported
 from holdfast.kernel.state import load
+from holdfast.kernel.streams import is_known, open_writer, rules_of
 from holdfast.kernel.text import plural, quote
 from holdfast.kernel.tree_file import TreeFile, place_new
 from holdfast.kernel.views import quarantine
@@ -24,26 +26,19 @@ from holdfast.kernel.views.asides import list_strange_asides
 from holdfast.kernel.views.files import content_digest, identity_of, target_of
 from holdfast.kernel.workspace import TOOL_FOLDER, worktrees
 from holdfast.maintenance import conflicts
-from holdfast.maintenance.checks import Check, accept, explain_read_only, fail, warn
-from holdfast.streams import open_writer, rules_of
+from holdfast.maintenance.checks import explain_read_only
+from holdfast.parts import Check, accept, fail, warn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from holdfast.kernel.workspace import Workspace
 
-# The files of a work tree that Holdfast reads, as patterns.
-READ_FILES = (
-    *("holdfast.toml", ".ccc-state.json", ".ccc-progress.md", ".notes/*.md"),
-    *(".autopilot/config.yaml", ".autopilot/state/*.json", "agent_checkpoints/*.json"),
-    *("conductor/tracks/*/metadata.json", ".ohrfc/*/state.json", ".ohrfc/*/checkpoint.md"),
-    f"{TOOL_FOLDER}/inbox/*.json",
-)
 DEEPEST = 500
 
 
 def check_strange_files(workspace: Workspace, now: int, fix: bool) -> Check:
-    """What stands in the place of a file and is none that can be read. `fix` moves it aside."""
+    """Check that what is in the place of a file can be read. `fix` moves it aside."""
     return _check_strange(
         workspace,
         ("files", "Every file that Holdfast reads is a plain one"),
@@ -54,7 +49,7 @@ def check_strange_files(workspace: Workspace, now: int, fix: bool) -> Check:
 
 
 def check_asides(workspace: Workspace, now: int, fix: bool) -> Check:
-    """What stands under a name of the files that are on their way into place, and is none of them."""
+    """Check that what has the name of a file on its way into place is such a file."""
     found = [each for root in worktrees(workspace) for each in list_strange_asides(workspace, root)]
     return _check_strange(
         workspace,
@@ -96,9 +91,11 @@ def _check_strange(
 
 
 def list_strange_files(workspace: Workspace) -> Iterator[tuple[TreeFile, str]]:
-    """The places of files that hold something else, or more than a reader takes; and what it is."""
+    """Return the places of files that hold something else, or more than a reader takes; and what it is."""
+    tops = {"tree": "", "tool": f"{TOOL_FOLDER}/"}
+    patterns = [f"{tops[one.area]}{one.name}" for _, one in list_places() if one.is_read]
     for root in worktrees(workspace):
-        for pattern in READ_FILES:
+        for pattern in patterns:
             for path in sorted(iglob(pattern, root_dir=root)):
                 why = _why_strange(os.path.join(root, path))
                 if why:
@@ -119,7 +116,7 @@ def _why_strange(path: str) -> str:
 
 
 def _move_aside(workspace: Workspace, file: TreeFile, now: int) -> tuple[str, str]:
-    """Rename it: a copy of a pipe would wait for ever. Where it is now, or why it stays."""
+    """Rename it: a copy of a pipe would wait for ever. Return where it is now, or why it stays."""
     stamp = clock.stamp(now).replace(":", "").replace("-", "")
     name = f"{stamp}-{new_id()[:8]}-{file.name}"
     reason = ""
@@ -137,7 +134,9 @@ def check_views(workspace: Workspace, now: int, fix: bool) -> Check:
     behind = [
         (row["stream"], row["path"])
         for row in workspace.journal.views(worktree=workspace.root)
-        if not row["removed"] and not _is_current(workspace, row["stream"], row["path"])
+        if not row["removed"]
+        and is_known(row["stream"])
+        and not _is_current(workspace, row["stream"], row["path"])
     ]
     if not behind:
         return accept("views", "Files say what the journal says")
@@ -180,7 +179,7 @@ def _is_current(workspace: Workspace, stream: str, path: str) -> bool:
 
 
 def check_conflicts(workspace: Workspace) -> Check:
-    """Edits by hand that met a newer change. No repair: a person chooses."""
+    """Check for edits by hand that met a newer change. No repair: a person chooses."""
     found = conflicts.list_all_conflicts(workspace)
     if not found:
         return accept("conflicts", "No edit by hand met a newer change")
@@ -194,7 +193,7 @@ def check_conflicts(workspace: Workspace) -> Check:
 
 def check_inboxes(workspace: Workspace, now: int, fix: bool) -> Check:
     roots = worktrees(workspace)
-    waiting = [path for root in roots for path in inbox.waiting(root)]
+    waiting = [path for root in roots for path in inbox.list_waiting(root)]
     refused = [path for root in roots for path in inbox.refused(root)]
     if waiting and fix and not workspace.journal.read_only:
         taken = take_in(open_writer(workspace), roots)
@@ -217,7 +216,7 @@ def check_inboxes(workspace: Workspace, now: int, fix: bool) -> Check:
 
 
 def check_committed(workspace: Workspace) -> Check:
-    """Files of ours that came with the repository: they do not count."""
+    """Check for Holdfast's files that came with the repository: they do not count."""
     found = [
         os.path.join(root, path)
         for root in worktrees(workspace)
@@ -297,7 +296,7 @@ def check_exchange(workspace: Workspace) -> Check:
 
 
 def check_quarantine(workspace: Workspace) -> Check:
-    kept = quarantine.listing(workspace)
+    kept = quarantine.list_kept(workspace)
     if not kept:
         return accept("quarantine", "No unreadable edit is in quarantine")
     return warn(

@@ -12,9 +12,10 @@ from holdfast.kernel.text import harmless, without_nul
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypedDict
+    from typing import Any, NotRequired, TypedDict
 
     from holdfast.journal.interface import Event
+    from holdfast.kernel.conflicts import EditConflict
     from holdfast.kernel.views.reconcile import Change
 
     class Entry(TypedDict):
@@ -26,12 +27,15 @@ if TYPE_CHECKING:
         name: str
         entries: list[Entry]
         rest: str
+        conflicts: NotRequired[list[EditConflict]]
 
 
 # A note's own line breaks continue it, two blanks in.
 INDENT = "  "
 LONGEST_NOTE = 100_000
 LONGEST_NAME = 64
+# The author of a line that was written by hand.
+OUTSIDE = "outside"
 
 
 def stream_of(name: str) -> str:
@@ -50,7 +54,11 @@ def initial(stream: str) -> NoteState:
 
 
 def decide(state: NoteState, command: Any, now: int) -> Decision:
-    """`{"add": text, "by": who}`"""
+    """`{"add": text, "by": who}`, or `settle` a conflict of edits."""
+    if command.get("do") == "settle":
+        from holdfast.kernel import conflicts
+
+        return conflicts.decide(state, command)
     text, by = as_lines(str(command["add"])), author(str(command["by"]))
     if not text:
         raise Usage("A note needs a text.", hint='holdfast note "what the next reader must know"')
@@ -69,7 +77,11 @@ def apply(state: NoteState, event: Event) -> NoteState:
     if event["kind"] == "edited_outside":
         removed = body["removed"]
         kept = [entry for entry in state["entries"] if entry not in removed]
-        return {**state, "entries": [*kept, *body["added"]], "rest": body["rest"]}
+        state = {**state, "entries": [*kept, *body["added"]], "rest": body["rest"]}
+    if event["kind"] in ("edited_outside", "settled"):
+        from holdfast.kernel import conflicts
+
+        state = {**state, **conflicts.after(state, body)}  # type: ignore[typeddict-item]
     return state
 
 
@@ -79,23 +91,20 @@ def absorb(state: NoteState, base: NoteState, change: Change, now: int) -> list[
         return []
     entries, rest = parse_document(change["text"], heading(state), clock.stamp(now))
     known = [_shown(entry) for entry in (*base["entries"], *state["entries"])]
+    # An editor's copy has its own line without the date that it got here.
+    dated = {one["text"]: one for one in known if one["by"] == OUTSIDE and one not in entries}
+    undated = {"at": clock.stamp(now), "by": OUTSIDE}
+    entries = [dated.pop(one["text"], one) if {**one, **undated} == one else one for one in entries]
     added: list[Entry] = [entry for entry in entries if _shown(entry) not in known]
     present = [_shown(entry) for entry in entries]
     removed = [entry for entry in base["entries"] if _shown(entry) not in present]
-    rest = _merged(base["rest"], state["rest"], rest)
+    from holdfast.kernel.merge import merge_texts
+
+    rest = merge_texts(base["rest"], state["rest"], rest)
     if not added and not removed and rest == state["rest"]:
         return []
     body = {"path": change["path"], "added": added, "removed": removed, "rest": rest}
     return [("edited_outside", body)]
-
-
-def _merged(base: str, ours: str, theirs: str) -> str:
-    """The text below the entries when both sides may have changed it: nothing is lost."""
-    if theirs in (base, ours):
-        return ours
-    if ours == base or ours in theirs:
-        return theirs
-    return ours if theirs in ours else f"{ours}\n\n{theirs}"
 
 
 def render(state: NoteState) -> dict[str, str]:
@@ -167,7 +176,7 @@ def _entry(line: str, now: str) -> Entry:
     try:
         clock.parse(at)
     except ValueError:
-        return {"at": now, "by": "outside", "text": line}
+        return {"at": now, "by": OUTSIDE, "text": line}
     if not colon:
-        return {"at": now, "by": "outside", "text": line}
+        return {"at": now, "by": OUTSIDE, "text": line}
     return {"at": at, "by": by, "text": text}

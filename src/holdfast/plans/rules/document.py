@@ -4,32 +4,28 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import TYPE_CHECKING
 
 from holdfast.budgets.rules.thresholds import nearest
 from holdfast.gates.rules import gate_xml
 from holdfast.gates.rules.gate_xml import BadXml, Example, tasks_in
 from holdfast.kernel.errors import Usage
-from holdfast.kernel.text import one_line
+from holdfast.kernel.text import one_line, split_words
 from holdfast.plans.rules import frontmatter, model, tasks
-from holdfast.plans.rules.frontmatter import BadHead
-from holdfast.plans.rules.model import finding, has_checkpoint
-
-if TYPE_CHECKING:
-    from holdfast.plans.rules.frontmatter import Field
-    from holdfast.plans.rules.model import Document, Level, Place, Plan, PlanFinding
+from holdfast.plans.rules.frontmatter import BadHead, Field
+from holdfast.plans.rules.model import (
+    Document,
+    Level,
+    Place,
+    Plan,
+    PlanFinding,
+    finding,
+    has_checkpoint,
+)
 
 LARGEST = 1_000_000
-FIELDS = (
-    "phase",
-    "plan",
-    "wave",
-    "autonomous",
-    "checkpoint",
-    "depends_on",
-    "files_modified",
-    "must_haves",
-    *model.TRAITS,
+FIELDS = split_words(
+    "phase plan wave autonomous checkpoint depends_on files_modified must_haves "
+    + " ".join(model.TRAITS)
 )
 # Fields that begin so are the author's own.
 OWN = "x-"

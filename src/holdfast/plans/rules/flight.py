@@ -3,68 +3,71 @@ less than a page where a run is."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, TypedDict
+
 from holdfast.budgets.rules import boxes, documents
-from holdfast.budgets.rules.thresholds import ALL_TYPES, LEVELS, TYPES
+from holdfast.budgets.rules.thresholds import ALL_TYPES, LEVELS, TYPES, Limits
+from holdfast.kernel.blank import blank
 from holdfast.kernel.errors import Usage
+from holdfast.kernel.merge import merge_texts
 from holdfast.kernel.rules import Decision
 from holdfast.kernel.text import harmless, one_line
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any, TypedDict
-
     from holdfast.budgets.rules.ledger import Position, Saved, Values
-    from holdfast.budgets.rules.thresholds import Limits
     from holdfast.journal.interface import Event
     from holdfast.kernel.views.reconcile import Change
 
-    class Board(TypedDict):
-        """What the transponder shows. `leg` counts the lives of the run; `acknowledged` lists the types
-        whose alert a person has seen."""
 
-        run: str
-        saved: str
-        status: str
-        reason: str
-        text: str
-        leg: int
-        wave: int
-        place: Position
-        done: int
-        total: int
-        plans: list[tuple[str, str, int, int]]
-        waits: list[str]
-        values: Values
-        tokens: int
-        limits: Limits
-        acknowledged: list[str]
-        branch: str
-        waypoint: str
-        resume: str
+class Board(TypedDict):
+    """What the transponder shows. `leg` counts the lives of the run; `acknowledged` lists the types
+    whose alert a person has seen."""
 
-    class Holding(TypedDict):
-        """Where the run stopped. `task` is the next one, of `total_tasks` in its plan."""
+    run: str
+    saved: str
+    status: str
+    reason: str
+    text: str
+    leg: int
+    wave: int
+    place: Position
+    done: int
+    total: int
+    plans: list[tuple[str, str, int, int]]
+    waits: list[str]
+    values: Values
+    tokens: int
+    limits: Limits
+    acknowledged: list[str]
+    branch: str
+    waypoint: str
+    resume: str
 
-        phase: str
-        plan: str
-        task: str
-        total_tasks: int
-        status: str
-        created: str
-        why: str
-        next: str
-        resume: str
 
-    class FlightState(TypedDict):
-        """What the files show. `notes` are the sections that others wrote into the
-        transponder."""
+class Holding(TypedDict):
+    """Where the run stopped. `task` is the next one, of `total_tasks` in its plan."""
 
-        run: str
-        board: Board | None
-        waypoint: Saved | None
-        holding: Holding | None
-        notes: str
+    phase: str
+    plan: str
+    task: str
+    total_tasks: int
+    status: str
+    created: str
+    why: str
+    next: str
+    resume: str
+
+
+class FlightState(TypedDict):
+    """What the files show. `notes` are the sections that others wrote into the
+    transponder."""
+
+    run: str
+    board: Board | None
+    waypoint: Saved | None
+    holding: Holding | None
+    notes: str
 
 
 TRANSPONDER = ".autopilot/TRANSPONDER.md"
@@ -151,7 +154,7 @@ def _lines(board: Board) -> Iterator[str]:
     for type in ALL_TYPES:
         if type not in TYPES and type not in board["values"]:
             continue  # of people's own, and without a limit
-        value: Any = board["values"][type]  # type: ignore[literal-required]
+        value: Any = board["values"][type]
         now = "unknown" if value is None else boxes.amount(type, value)
         numbers = [
             boxes.amount(type, board["limits"][level][type])
@@ -221,13 +224,8 @@ def stream_of(run: str) -> str:
 
 
 def initial(stream: str) -> FlightState:
-    return {
-        "run": stream.partition(":")[2],
-        "board": None,
-        "waypoint": None,
-        "holding": None,
-        "notes": "",
-    }
+    state: FlightState = blank(FlightState, run=stream.partition(":")[2])
+    return state
 
 
 def decide(state: FlightState, command: Any, now: int) -> Decision:
@@ -258,7 +256,8 @@ def absorb(
     """Keep the text of others in an edited transponder. The other files are written anew."""
     if change["kind"] != "edited" or change["path"] != TRANSPONDER:
         return []
-    notes = notes_in(change["text"], base["board"], base["notes"])
+    theirs = notes_in(change["text"], base["board"], base["notes"])
+    notes = merge_texts(base["notes"], state["notes"], theirs)
     return [("edited_outside", {"notes": notes})]
 
 

@@ -6,16 +6,15 @@ field is one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import yaml
 
 from holdfast.budgets.rules.thresholds import nearest
 from holdfast.gates.rules.gate_xml import place_of
+from holdfast.plans.rules.model import Place, Tell
 from holdfast.plans.rules.waves import is_outside
-
-if TYPE_CHECKING:
-    from holdfast.plans.rules.model import Place, Tell
 
 FENCE = "---"
 LARGEST = 64 * 1024
@@ -33,14 +32,12 @@ class BadHead(Exception):
         self.instead = instead
 
 
+@dataclass
 class Field:
     """A value of the head with its place: a text, a list of fields, or fields by name; None is null."""
 
-    __slots__ = ("place", "value")
-
-    def __init__(self, place: Place, value: str | list[Field] | dict[str, Field] | None) -> None:
-        self.place = place
-        self.value = value
+    place: Place
+    value: str | list[Field] | dict[str, Field] | None
 
     def as_data(self) -> Any:
         """The value without its places."""

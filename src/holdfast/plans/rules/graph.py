@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal, TypedDict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, TypedDict
 
 from holdfast.kernel.text import plural, safe
-from holdfast.plans.rules.model import kind_of
-from holdfast.plans.rules.run_model import ASKED, FAILED, REFUSED, SKIPPED
+from holdfast.plans.rules.model import Plan, kind_of
+from holdfast.plans.rules.run_model import ASKED, FAILED, REFUSED, SKIPPED, PlanRun, RunState
 from holdfast.plans.rules.waves import phases
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+State = Literal["", "open", "running", "waiting", "done", "failed", "skipped"]
 
-    from holdfast.plans.rules.model import Plan
-    from holdfast.plans.rules.run_model import PlanRun, RunState
-
-    State = Literal["", "open", "running", "waiting", "done", "failed", "skipped"]
 
 # The sign of each state; without a run a plan has none.
 MARKS = {

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from holdfast.budgets.rules.thresholds import nearest
 from holdfast.gates.rules import gate_xml, lint
 from holdfast.gates.rules.gate_xml import AUTO
 from holdfast.plans.rules import model
 from holdfast.plans.rules.document import indent
-from holdfast.plans.rules.model import CHECKPOINT_KEY, finding, has_checkpoint, is_asked_at_end
+from holdfast.plans.rules.model import (
+    CHECKPOINT_KEY,
+    Document,
+    Level,
+    Plan,
+    PlanFinding,
+    finding,
+    has_checkpoint,
+    is_asked_at_end,
+)
 from holdfast.plans.rules.waves import WaveOrder, is_outside, natural, pairs, phases
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from holdfast.plans.rules.model import Document, Level, Plan, PlanFinding
 
 AGENT_HINT = (
     "Give it a <run>, or set plan.agent in holdfast.toml, such as `claude -p`, and let it count: "
@@ -59,25 +63,17 @@ def findings(
 
 def _at(
     document: Document,
-    field: str,
+    where: str | int,
     code: str,
     what: str,
     instead: str = "",
     level: Level = "error",
 ) -> PlanFinding:
-    place = document["places"].get(field) or document["places"].get("plan", (1, 1))
-    return finding(document["path"], place, code, what, instead, level)
-
-
-def _on_line(
-    document: Document,
-    line: int,
-    code: str,
-    what: str,
-    instead: str = "",
-    level: Level = "error",
-) -> PlanFinding:
-    place = (line, indent(document["text"].split("\n"), line))
+    """A finding at a field of the frontmatter, or on a line."""
+    if isinstance(where, int):
+        place = (where, indent(document["text"].split("\n"), where))
+    else:
+        place = document["places"].get(where) or document["places"].get("plan", (1, 1))
     return finding(document["path"], place, code, what, instead, level)
 
 
@@ -85,9 +81,7 @@ def _gates(document: Document, plan: Plan, strict: bool) -> Iterator[PlanFinding
     """What the automation-first rule says of the checkpoints."""
     whole = [task for task in document["tasks"] if _is_whole(task)]
     for one in lint.of_tasks(whole, strict=strict):
-        yield _on_line(
-            document, one["line"], one["clause"], one["what"], one["instead"], one["level"]
-        )
+        yield _at(document, one["line"], one["clause"], one["what"], one["instead"], one["level"])
     for task in plan["tasks"]:
         if task["key"] == CHECKPOINT_KEY and task["gate"] is not None and task["gate"]["items"]:
             for one in lint.findings(task["gate"]):
@@ -129,7 +123,7 @@ def _agent(document: Document, plan: Plan, agent: bool) -> Iterator[PlanFinding]
     for task in plan["tasks"]:
         if task["type"] == AUTO and not task["run"]:
             what = f"there is no agent to do “{task['name']:.60}”"
-            yield _on_line(document, task["line"], "NO_AGENT", what, AGENT_HINT)
+            yield _at(document, task["line"], "NO_AGENT", what, AGENT_HINT)
 
 
 def _files(document: Document, plan: Plan) -> Iterator[PlanFinding]:
@@ -198,7 +192,7 @@ def _answers_of(plan: Plan, document: Document, before: set[str]) -> Iterator[Pl
                     if name not in given:
                         what = f"no gate before it gives {{{{gate.{name:.60}}}}}"
                         hint = nearest(name, sorted(given)) if given else "Ask before it is used."
-                        yield _on_line(document, said["line"] + below, "NO_ANSWER", what, hint)
+                        yield _at(document, said["line"] + below, "NO_ANSWER", what, hint)
             yield from _quoted(document, document["tasks"][int(task["key"]) - 1])
         if task["gate_name"]:
             given.add(task["gate_name"])
@@ -212,4 +206,4 @@ def _quoted(document: Document, task: gate_xml.XmlTask) -> Iterator[PlanFinding]
         for name, below in model.quoted_references(said["text"]):
             what = f"{{{{gate.{name:.60}}}}} stands between quotes, and brings its own"
             instead = f'Take the quotes away, or write "${model.variable(name):.80}".'
-            yield _on_line(document, said["line"] + below, "QUOTED", what, instead)
+            yield _at(document, said["line"] + below, "QUOTED", what, instead)

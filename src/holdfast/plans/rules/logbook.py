@@ -5,27 +5,27 @@ The file is people's as much as ours: a section is added once, and nothing in th
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypedDict
+
 from holdfast.kernel.errors import Usage
+from holdfast.kernel.merge import merge_lines
 from holdfast.kernel.rules import Decision
 from holdfast.kernel.text import harmless, one_line
-from holdfast.plans.rules.run_model import PASSED, SKIPPED
+from holdfast.plans.rules.run_model import PASSED, SKIPPED, PlanRun, RunState
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any, TypedDict
-
     from holdfast.journal.interface import Event
     from holdfast.kernel.views.reconcile import Change
-    from holdfast.plans.rules.run_model import PlanRun, RunState
 
-    class LogbookState(TypedDict):
-        """The text of the file; `sections` are the plans of runs that it has."""
 
-        path: str
-        phase: str
-        text: str
-        sections: dict[str, str]
+class LogbookState(TypedDict):
+    """The text of the file; `sections` are the plans of runs that it has."""
+
+    path: str
+    phase: str
+    text: str
+    sections: dict[str, str]
 
 
 FOLDER = ".autopilot/phases"
@@ -85,14 +85,11 @@ def apply(state: LogbookState, event: Event) -> LogbookState:
 def absorb(
     state: LogbookState, base: LogbookState, change: Change, now: int
 ) -> list[tuple[str, Any]]:
-    """An edited file replaces ours. Sections that were added since the editor read it come after it."""
+    """Both sides' lines: what the editor changed, and the sections that were added since."""
     if change["kind"] != "edited":
         return []
-    text = change["text"]
-    for section, own in state["sections"].items():
-        if section not in base["sections"] and own.rstrip() not in text:
-            text = f"{text.rstrip()}\n\n{own.rstrip()}\n"
-    return [("edited_outside", {"text": text})]
+    text = merge_lines(base["text"], state["text"], change["text"])
+    return [("edited_outside", {"text": text})] if text != state["text"] else []
 
 
 def render(state: LogbookState) -> dict[str, str]:

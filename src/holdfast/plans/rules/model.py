@@ -4,18 +4,16 @@ of its gates."""
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict
+from collections.abc import Mapping
+from typing import Any, Literal, Protocol, TypedDict
 
+from holdfast.gates.rules import gate_xml
+from holdfast.gates.rules.content import Content
 from holdfast.kernel.text import quote
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+Level = Literal["error", "warning"]
+Place = tuple[int, int]
 
-    from holdfast.gates.rules import gate_xml
-    from holdfast.gates.rules.content import Content
-
-    Level = Literal["error", "warning"]
-    Place = tuple[int, int]
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,47}")
 REFERENCE = re.compile(r"\{\{\s*gate\.([^{}\s]*)\s*\}\}")
@@ -187,10 +185,12 @@ def rules_say(plan: Plan) -> Kind:
 def kind_of(plan: Plan) -> Kind:
     """How a plan runs: as its file says, else by the rules. A trait that needs a person's eyes, such as
     `has_ui_changes`, counts more than `autonomous: true`."""
+    rules = rules_say(plan)
+    if needs_person(plan):
+        return rules
     if has_checkpoint(plan) and not is_asked_at_end(plan):
         return {"autonomous": False, "reason": HAS_CHECKPOINT}
-    rules = rules_say(plan)
-    if plan["autonomous"] is None or needs_person(plan):
+    if plan["autonomous"] is None:
         return rules
     return {"autonomous": plan["autonomous"], "reason": SAID_SO}
 

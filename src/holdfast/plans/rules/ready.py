@@ -7,6 +7,8 @@ AMB-PILOT-19). Inside a plan everything is in the file's order.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Literal, TypedDict
+
 from holdfast.plans.rules.run_model import (
     ASKED,
     DONE,
@@ -16,23 +18,23 @@ from holdfast.plans.rules.run_model import (
     REFUSED,
     RUNNING,
     SKIPPED,
+    PhaseRun,
+    PlanRun,
+    RunState,
 )
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Literal, TypedDict
-
     from holdfast.budgets.rules.ledger import Position
-    from holdfast.plans.rules.run_model import PhaseRun, PlanRun, RunState
 
-    class Act(TypedDict):
-        """One thing to do: `start` a task, `ask` a gate, `close` a plan, `verify` the goals of a phase,
-        or `end` the run. `plan` and `key`, or `phase`, say to what."""
 
-        do: Literal["start", "ask", "close", "verify", "end"]
-        plan: str
-        key: str
-        phase: str
+class Act(TypedDict):
+    """One thing to do: `start` a task, `ask` a gate, `close` a plan, `verify` the goals of a phase,
+    or `end` the run. `plan` and `key`, or `phase`, say to what."""
+
+    do: Literal["start", "ask", "close", "verify", "end"]
+    plan: str
+    key: str
+    phase: str
 
 
 def ready(state: RunState, jobs: int) -> list[Act]:

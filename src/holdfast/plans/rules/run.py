@@ -6,6 +6,8 @@ completion that names it is accepted: the effect of a task is at-least-once, its
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from holdfast.kernel.errors import Conflict, NotAllowed, Usage
 from holdfast.kernel.rules import Decision
 from holdfast.plans.rules.ready import is_done, ready
@@ -18,16 +20,16 @@ from holdfast.plans.rules.run_model import (
     REFUSED,
     RUNNING,
     SKIPPED,
+    PlanRun,
+    RunState,
+    TaskRun,
     apply,
     initial,
 )
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from holdfast.kernel.views.reconcile import Change
-    from holdfast.plans.rules.run_model import PlanRun, RunState, TaskRun
+
 
 __all__ = ["absorb", "apply", "decide", "initial", "render", "stream_of"]
 
@@ -69,12 +71,11 @@ def decide(state: RunState, command: Any, now: int) -> Decision:
     if state["status"] == "done":
         raise Conflict(f"The run {state['id']} has ended.", kind="run_ended")
     if what == "abandon":
-        return Decision([("run_abandoned", {name: command[name] for name in ("by", "why")})])
+        return Decision([("run_abandoned", _pick(command, "by", "why"))])
     if what == "live":
         return Decision([("life_begun", {"life": command["life"]})])
     if what == "pause":
-        names = ("reason", "text", "waypoint")
-        return Decision([("run_paused", {name: command[name] for name in names})])
+        return Decision([("run_paused", _pick(command, "reason", "text", "waypoint"))])
     decided = {
         "start": _start,
         "place": _place,
@@ -98,8 +99,11 @@ def decide(state: RunState, command: Any, now: int) -> Decision:
 def _begin(state: RunState, command: Any) -> Decision:
     if state["status"]:
         raise Conflict(f"There is a run {state['id']} already.", kind="run_taken")
-    names = ("root", "options", "phases", "plans")
-    return Decision([("run_begun", {name: command[name] for name in names})])
+    return Decision([("run_begun", _pick(command, "root", "options", "phases", "plans"))])
+
+
+def _pick(command: Any, *names: str) -> dict[str, Any]:
+    return {name: command[name] for name in names}
 
 
 def _plan(state: RunState, command: Any) -> PlanRun:
@@ -123,8 +127,7 @@ def _start(state: RunState, command: Any) -> Decision:
     may = [(act["plan"], act["key"]) for act in ready(state, EVERYBODY) if act["do"] == "start"]
     if wanted not in may:
         raise Conflict(f"{wanted[0]}#{wanted[1]} may not begin now.", kind="not_ready")
-    body = {name: command[name] for name in ("plan", "task", "mark", "log")}
-    return Decision([("task_started", body)])
+    return Decision([("task_started", _pick(command, "plan", "task", "mark", "log"))])
 
 
 def _place(state: RunState, command: Any) -> Decision:
@@ -132,7 +135,7 @@ def _place(state: RunState, command: Any) -> Decision:
     task = _task(state, command)
     if task["status"] != RUNNING or task["mark"] != command["mark"]:
         return Decision()
-    body = {name: command[name] for name in ("plan", "task", "mark")}
+    body = _pick(command, "plan", "task", "mark")
     return Decision([("task_placed", {**body, "on": str(command["on"])[:LONGEST_SAID]})])
 
 
@@ -164,8 +167,7 @@ def _ask(state: RunState, command: Any) -> Decision:
     may = [(act["plan"], act["key"]) for act in ready(state, EVERYBODY) if act["do"] == "ask"]
     if gate["status"] != OPEN or (command["plan"], command["key"]) not in may:
         raise Conflict(f"{command['plan']}#{command['key']} is not to be asked now.")
-    body = {name: command[name] for name in ("plan", "key", "gate", "round")}
-    return Decision([("gate_asked", body)])
+    return Decision([("gate_asked", _pick(command, "plan", "key", "gate", "round"))])
 
 
 def _answer(state: RunState, command: Any) -> Decision:
@@ -174,15 +176,15 @@ def _answer(state: RunState, command: Any) -> Decision:
     gate = _plan(state, command)["gates"][command["key"]]
     if gate["status"] != ASKED or gate["gate"] != command["gate"]:
         raise Conflict(f"{command['plan']}#{command['key']} was not asked.")
-    names = ("plan", "key", "gate", "verdict", "answer", "text", "by")
-    return Decision([("gate_answered", {name: command[name] for name in names})])
+    body = _pick(command, "plan", "key", "gate", "verdict", "answer", "text", "by")
+    return Decision([("gate_answered", body)])
 
 
 def _mend(state: RunState, command: Any) -> Decision:
     gate = _plan(state, command)["gates"][command["key"]]
     if gate["status"] != REFUSED:
         raise Conflict(f"{command['plan']}#{command['key']} has no issues to mend.")
-    return Decision([("gate_mended", {"plan": command["plan"], "key": command["key"]})])
+    return Decision([("gate_mended", _pick(command, "plan", "key"))])
 
 
 def _close(state: RunState, command: Any) -> Decision:
@@ -205,8 +207,7 @@ def _replan(state: RunState, command: Any) -> Decision:
     """A new text replaces what is not done. What is done must stay where it was."""
     new, known = command["plan_text"], _plan(state, {"plan": command["plan_text"]["id"]})
     refuse_rewritten(known, new)
-    body = {name: command[name] for name in ("autonomous", "reason")}
-    return Decision([("replanned", {**body, "plan": new})])
+    return Decision([("replanned", {**_pick(command, "autonomous", "reason"), "plan": new})])
 
 
 def refuse_rewritten(known: PlanRun, new: Any) -> None:
@@ -219,28 +220,24 @@ def refuse_rewritten(known: PlanRun, new: Any) -> None:
         run: Any = known["gates"][key] if task["gate"] is not None else known["tasks"][key]
         if run["status"] in PAST:
             begun = position + 1
-    same = ("type", "name", "action", "run", "verify", "gate")
+    same = ("key", "type", "name", "action", "run", "verify", "gate")
     for one, other in zip(old["tasks"][:begun], new["tasks"][:begun], strict=False):
-        differs = any(one[name] != other[name] for name in same)  # type: ignore[literal-required]
-        if one["key"] != other["key"] or differs:
-            raise Conflict(
-                f"{new['path']}: task {other['key']} is done or at work, and its text is another now.",
-                hint="Go on with the old text (--edited old), or begin a new run.",
-                kind="plan_edited",
-            )
+        if any(one[name] != other[name] for name in same):  # type: ignore[literal-required]
+            what = f"task {other['key']} is done or at work, and its text is another now"
+            raise _too_late(new, what)
     if len(new["tasks"]) < begun:
-        raise Conflict(
-            f"{new['path']}: a task that is done or at work is not in the file any more.",
-            hint="Go on with the old text (--edited old), or begin a new run.",
-            kind="plan_edited",
-        )
+        raise _too_late(new, "a task that is done or at work is not in the file any more")
     for name in ("id", "wave", "depends_on"):
         if old[name] != new[name]:
-            raise Conflict(
-                f"{new['path']}: {name} changed; the run has its waves already.",
-                hint="Go on with the old text (--edited old), or begin a new run.",
-                kind="plan_edited",
-            )
+            raise _too_late(new, f"{name} changed; the run has its waves already")
+
+
+def _too_late(new: Any, what: str) -> Conflict:
+    return Conflict(
+        f"{new['path']}: {what}.",
+        hint="Go on with the old text (--edited old), or begin a new run.",
+        kind="plan_edited",
+    )
 
 
 def find_passed_over(known: PlanRun, new: Any) -> list[str]:
@@ -275,7 +272,7 @@ def _asked_after(tasks: Any) -> dict[str, tuple[Any, int]]:
 
 def _keep_text(state: RunState, command: Any) -> Decision:
     _plan(state, command)
-    return Decision([("text_kept", {"plan": command["plan"], "digest": command["digest"]})])
+    return Decision([("text_kept", _pick(command, "plan", "digest"))])
 
 
 def _end(state: RunState, _: Any) -> Decision:

@@ -2,102 +2,110 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
+
+from holdfast.kernel.blank import blank
+from holdfast.plans.rules.model import Plan
+
 if TYPE_CHECKING:
-    from typing import Any, Literal, NotRequired, TypedDict
-
     from holdfast.journal.interface import Event
-    from holdfast.plans.rules.model import Plan, PlanTask
 
-    class TaskRun(TypedDict):
-        """One task. `mark` names the attempt that runs now, and only its completion is accepted;
-        `tries` are the failures since it was last begun anew, `lost` the attempts since then whose
-        worker died, `attempts` all its starts. `on` is the machine of its last start, where that was
-        another than the runner's."""
 
-        status: Literal["open", "running", "done", "failed", "skipped"]
-        mark: str
-        tries: int
-        lost: int
-        attempts: int
-        log: str
-        began_at: str
-        ended_at: str
-        seconds: float
-        exit_code: int | None
-        why: str
-        said: str
-        on: NotRequired[str]
+class TaskRun(TypedDict):
+    """One task. `mark` names the attempt that runs now, and only its completion is accepted;
+    `tries` are the failures since it was last begun anew, `lost` the attempts since then whose
+    worker died, `attempts` all its starts. `on` is the machine of its last start, where that was
+    another than the runner's."""
 
-    class GateRun(TypedDict):
-        """One checkpoint of a plan. `gate` is the gate that was asked, in its `round`; `issues` is what
-        was said against it in all rounds."""
+    status: Literal["open", "running", "done", "failed", "skipped"]
+    mark: str
+    tries: int
+    lost: int
+    attempts: int
+    log: str
+    began_at: str
+    ended_at: str
+    seconds: float
+    exit_code: int | None
+    why: str
+    said: str
+    on: NotRequired[str]
 
-        status: Literal["open", "asked", "passed", "refused", "skipped"]
-        gate: str
-        round: int
-        answer: str
-        text: str
-        by: str
-        asked_at: str
-        answered_at: str
-        issues: list[str]
 
-    class PlanRun(TypedDict):
-        """One plan of a run. `digest` is that of the text that people were last asked about."""
+class GateRun(TypedDict):
+    """One checkpoint of a plan. `gate` is the gate that was asked, in its `round`; `issues` is what
+    was said against it in all rounds."""
 
-        plan: Plan
-        autonomous: bool
-        reason: str
-        digest: str
-        began_at: str
-        ended_at: str
-        closed: bool
-        tasks: dict[str, TaskRun]
-        gates: dict[str, GateRun]
+    status: Literal["open", "asked", "passed", "refused", "skipped"]
+    gate: str
+    round: int
+    answer: str
+    text: str
+    by: str
+    asked_at: str
+    answered_at: str
+    issues: list[str]
 
-    class PhaseRun(TypedDict):
-        """A phase: its waves of plan ids, and its unmet goals; None: not verified yet."""
 
-        phase: str
-        waves: list[list[str]]
-        unmet: list[str] | None
+class PlanRun(TypedDict):
+    """One plan of a run. `digest` is that of the text that people were last asked about."""
 
-    class RunPause(TypedDict):
-        """Why and since when a run is paused, and its waypoint."""
+    plan: Plan
+    autonomous: bool
+    reason: str
+    digest: str
+    began_at: str
+    ended_at: str
+    closed: bool
+    tasks: dict[str, TaskRun]
+    gates: dict[str, GateRun]
 
-        reason: str
-        text: str
-        at: str
-        waypoint: str
 
-    class RunLife(TypedDict):
-        """The process that runs the run now. `on` is the cluster that carries out its tasks, if there is
-        one."""
+class PhaseRun(TypedDict):
+    """A phase: its waves of plan ids, and its unmet goals; None: not verified yet."""
 
-        number: int
-        pid: int
-        started: str
-        host: str
-        at: str
-        on: NotRequired[str]
+    phase: str
+    waves: list[list[str]]
+    unmet: list[str] | None
 
-    class RunState(TypedDict):
-        id: str
-        status: Literal["", "running", "paused", "done", "abandoned"]
-        begun_at: str
-        ended_at: str
-        root: str
-        options: dict[str, Any]
-        plans: dict[str, PlanRun]
-        phases: list[PhaseRun]
-        pause: RunPause | None
-        life: RunLife | None
-        # Late completions that were refused; tasks that are done, and to be done; the one done last.
-        refused: int
-        done: int
-        total: int
-        last: tuple[str, str] | None
+
+class RunPause(TypedDict):
+    """Why and since when a run is paused, and its waypoint."""
+
+    reason: str
+    text: str
+    at: str
+    waypoint: str
+
+
+class RunLife(TypedDict):
+    """The process that runs the run now. `on` is the cluster that carries out its tasks, if there is
+    one."""
+
+    number: int
+    pid: int
+    started: str
+    host: str
+    at: str
+    on: NotRequired[str]
+
+
+class RunState(TypedDict):
+    id: str
+    status: Literal["", "running", "paused", "done", "abandoned"]
+    begun_at: str
+    ended_at: str
+    root: str
+    options: dict[str, Any]
+    plans: dict[str, PlanRun]
+    phases: list[PhaseRun]
+    pause: RunPause | None
+    life: RunLife | None
+    # Late completions that were refused; tasks that are done, and to be done; the one done last.
+    refused: int
+    done: int
+    total: int
+    last: tuple[str, str] | None
 
 
 OPEN, RUNNING, DONE, FAILED, SKIPPED = "open", "running", "done", "failed", "skipped"
@@ -110,50 +118,11 @@ USER_INTERRUPT, ERROR, ISSUES = "user_interrupt", "error", "issues_reported"
 PHASE_COMPLETE, GOALS = "phase_complete", "goals_unmet"
 GATE_WAITS, ALERT_WAITS, EDITED = "waiting_for_person", "alert", "plan_edited"
 STOPPED = "stopped"
-NEW_TASK: TaskRun = {
-    "status": "open",
-    "mark": "",
-    "tries": 0,
-    "lost": 0,
-    "attempts": 0,
-    "log": "",
-    "began_at": "",
-    "ended_at": "",
-    "seconds": 0.0,
-    "exit_code": None,
-    "why": "",
-    "said": "",
-}
-NEW_GATE: GateRun = {
-    "status": "open",
-    "gate": "",
-    "round": 0,
-    "answer": "",
-    "text": "",
-    "by": "",
-    "asked_at": "",
-    "answered_at": "",
-    "issues": [],
-}
 
 
 def initial(stream: str) -> RunState:
-    return {
-        "id": stream.partition(":")[2],
-        "status": "",
-        "begun_at": "",
-        "ended_at": "",
-        "root": "",
-        "options": {},
-        "plans": {},
-        "phases": [],
-        "pause": None,
-        "life": None,
-        "refused": 0,
-        "done": 0,
-        "total": 0,
-        "last": None,
-    }
+    state: RunState = blank(RunState, id=stream.partition(":")[2])
+    return state
 
 
 def apply(state: RunState, event: Event) -> RunState:
@@ -238,7 +207,14 @@ def to_do(plan: PlanRun) -> int:
 
 def _begin_plan(body: Any) -> PlanRun:
     plan: Plan = body["plan"]
-    skipped = set(body["skipped"])
+    tasks: dict[str, TaskRun] = {}
+    gates: dict[str, GateRun] = {}
+    for one in plan["tasks"]:
+        status: Literal["open", "skipped"] = "skipped" if one["key"] in body["skipped"] else "open"
+        if one["gate"]:
+            gates[one["key"]] = blank(GateRun, status=status)
+        else:
+            tasks[one["key"]] = blank(TaskRun, status=status)
     return {
         "plan": plan,
         "autonomous": body["autonomous"],
@@ -246,18 +222,10 @@ def _begin_plan(body: Any) -> PlanRun:
         "digest": plan["digest"],
         "began_at": "",
         "ended_at": "",
-        "closed": all(task["key"] in skipped for task in plan["tasks"]),
-        "tasks": {one["key"]: _new_task(one, skipped) for one in plan["tasks"] if not one["gate"]},
-        "gates": {one["key"]: _new_gate(one, skipped) for one in plan["tasks"] if one["gate"]},
+        "closed": all(one["key"] in body["skipped"] for one in plan["tasks"]),
+        "tasks": tasks,
+        "gates": gates,
     }
-
-
-def _new_task(task: PlanTask, skipped: set[str]) -> TaskRun:
-    return {**NEW_TASK, "status": "skipped" if task["key"] in skipped else "open"}
-
-
-def _new_gate(task: PlanTask, skipped: set[str]) -> GateRun:
-    return {**NEW_GATE, "status": "skipped" if task["key"] in skipped else "open"}
 
 
 def _with_life(state: RunState, life: RunLife) -> RunState:
@@ -393,14 +361,14 @@ def _replan(state: RunState, body: Any) -> RunState:
         autonomous=body["autonomous"],
         reason=body["reason"],
         tasks={
-            one["key"]: known["tasks"].get(one["key"], NEW_TASK)
+            one["key"]: known["tasks"].get(one["key"]) or blank(TaskRun)
             for one in plan["tasks"]
             if not one["gate"]
         },
         gates={
             one["key"]: _ask_again(known["gates"][one["key"]])
             if one["key"] in rewritten
-            else known["gates"].get(one["key"], NEW_GATE)
+            else known["gates"].get(one["key"]) or blank(GateRun)
             for one in plan["tasks"]
             if one["gate"]
         },

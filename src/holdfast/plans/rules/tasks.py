@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from holdfast.budgets.rules import thresholds
 from holdfast.budgets.rules.thresholds import nearest
 from holdfast.gates.rules import content as gate_content
 from holdfast.gates.rules import gate_xml, lint
-from holdfast.gates.rules.content import QUESTIONS, TYPES, VERIFY
+from holdfast.gates.rules.content import QUESTIONS, TYPES, VERIFY, Content
 from holdfast.gates.rules.gate_xml import AUTO
+from holdfast.kernel.blank import blank
 from holdfast.kernel.text import one_line, plural
 from holdfast.plans.rules import model
-from holdfast.plans.rules.model import CHECKPOINT_KEY
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from holdfast.gates.rules.content import Content
-    from holdfast.plans.rules.frontmatter import Field
-    from holdfast.plans.rules.model import DeclaredPause, Place, Plan, PlanTask, Tell
+from holdfast.plans.rules.frontmatter import Field
+from holdfast.plans.rules.model import CHECKPOINT_KEY, DeclaredPause, Place, Plan, PlanTask, Tell
 
 ATTRIBUTES = {
     AUTO: ("type", "timeout", "needs"),
@@ -28,8 +23,6 @@ ATTRIBUTES = {
 # Elements that others write into a task, and that say nothing about how it runs.
 REMARKS = ("files", "done", "context", "notes", "read_first", "acceptance_criteria")
 MOST_TASKS = 2000
-
-
 PARTS = ("type", "after_task", "what")
 
 
@@ -156,12 +149,8 @@ def read_tasks(given: Sequence[gate_xml.XmlTask], tell: Tell) -> list[PlanTask]:
             tasks.append(_checkpoint(xml, str(position), counted[xml["type"]], tell))
     if len(given) > MOST_TASKS:
         place = (given[MOST_TASKS]["line"], given[MOST_TASKS]["column"])
-        tell(
-            place,
-            "TOO_LARGE",
-            f"there are more than {MOST_TASKS} tasks",
-            "Make several plans of it.",
-        )
+        what = f"there are more than {MOST_TASKS} tasks"
+        tell(place, "TOO_LARGE", what, "Make several plans of it.")
     return tasks
 
 
@@ -181,21 +170,20 @@ def _auto(xml: gate_xml.XmlTask, key: str, number: int, tell: Tell) -> PlanTask:
             tell(place, "EMPTY", f"<{tag}> is empty", "Fill it, or take it out.")
         elif tag not in must and tag not in may and tag not in REMARKS:
             tell(place, "UNKNOWN_FIELD", f"a task has no <{tag}>", nearest(tag, (*must, *may)))
-    return {
-        "key": key,
-        "type": AUTO,
-        "number": number,
-        "name": one_line(text.get("name", "")),
-        "action": text.get("action", "").strip(),
-        "verify": text.get("verify", "").strip(),
-        "run": text.get("run", "").strip(),
-        "timeout": _timeout(xml, tell),
-        "needs": _needs(xml, tell),
-        "gate": None,
-        "gate_name": "",
-        "blocking": False,
-        "line": xml["line"],
-    }
+    texts = {tag: text.get(tag, "").strip() for tag in ("action", "verify", "run")}
+    timeout, needs = _timeout(xml, tell), _needs(xml, tell)
+    texts["name"] = one_line(text.get("name", ""))
+    task: PlanTask = blank(
+        PlanTask,
+        key=key,
+        type=AUTO,
+        number=number,
+        timeout=timeout,
+        needs=needs,
+        line=xml["line"],
+        **texts,
+    )
+    return task
 
 
 def _timeout(xml: gate_xml.XmlTask, tell: Tell) -> int | None:
@@ -234,13 +222,8 @@ def _checkpoint(xml: gate_xml.XmlTask, key: str, number: int, tell: Tell) -> Pla
         instead = "Take a word of letters, digits, - and _, such as auth-provider."
         tell((xml["line"], xml["column"]), "BAD_VALUE", what, instead)
         name = None
-    return _pause_task(
-        key,
-        xml["type"],
-        _content(xml),
-        name or f"{xml['type']}-{number}",
-        xml["line"],
-    )
+    shown = name or f"{xml['type']}-{number}"
+    return _pause_task(key, xml["type"], _content(xml), shown, xml["line"])
 
 
 def _content(xml: gate_xml.XmlTask) -> Content:
@@ -276,18 +259,6 @@ def checkpoint_at_end(plan: Plan, reason: str, line: int) -> PlanTask:
 
 
 def _pause_task(key: str, type: str, content: Content, name: str, line: int) -> PlanTask:
-    return {
-        "key": key,
-        "type": type,
-        "number": 0,
-        "name": content["title"],
-        "action": "",
-        "verify": "",
-        "run": "",
-        "timeout": None,
-        "needs": {},
-        "gate": content,
-        "gate_name": name,
-        "blocking": True,
-        "line": line,
-    }
+    named = {"name": content["title"], "gate": content, "gate_name": name}
+    task: PlanTask = blank(PlanTask, key=key, type=type, blocking=True, line=line, **named)
+    return task

@@ -6,16 +6,14 @@ from __future__ import annotations
 import difflib
 import posixpath
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from graphlib import CycleError, TopologicalSorter
 from itertools import product
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from holdfast.plans.rules.model import Plan
+from holdfast.plans.rules.model import Plan
 
 _WILD = "*?["
 
@@ -85,6 +83,10 @@ class WaveOrder:
     def _assign_waves(self) -> None:
         """Give every plan a wave, dependencies first. Plans in circles are left over."""
         needs = {id: set(named.values()) - {id} for id, named in self._needs.items()}
+        for id, named in self._needs.items():
+            for name, need in named.items():
+                if need == id:
+                    self._tell(id, name, "CYCLE", "the plan depends on itself", "Take it out.")
         sorter = TopologicalSorter(needs)
         with suppress(CycleError):  # what is in no circle is sorted all the same
             sorter.prepare()
@@ -92,15 +94,22 @@ class WaveOrder:
             for id in free:
                 self._waves[id] = self._wave_of(id)
             sorter.done(*free)
-        for id, named in self._needs.items():
-            for name, need in named.items():
-                if need == id:
-                    self._tell(id, name, "CYCLE", "the plan depends on itself", "Take it out.")
-        waiting = {id: needs[id] - self._waves.keys() for id in needs.keys() - self._waves.keys()}
+        left = sorted(needs.keys() - self._waves.keys(), key=natural)
+        waiting = {id: needs[id] - self._waves.keys() for id in left}
         self._unplaced.update(waiting)
-        self._report_circles(waiting)
         for id in waiting:
             self._waves[id] = self._plans[id]["wave"] or 1
+        self._report_circles(waiting)
+
+    def _report_circles(self, waiting: dict[str, set[str]]) -> None:
+        """Report each circle once. A plan that only depends on a circle is not part of it."""
+        while circle := _find_circle(waiting):
+            first = circle.index(min(circle, key=natural))
+            way = [*circle[first:-1], *circle[: first + 1]] if first else circle
+            shown = way if len(way) <= 8 else [*way[:6], "…", way[-1]]
+            what = f"plans depend on each other in a circle: {' → '.join(shown)}"
+            self._tell(way[0], "", "CYCLE", what, "Take one of these dependencies out.")
+            waiting = {id: needs for id, needs in waiting.items() if id not in circle}
 
     def _wave_of(self, id: str) -> int:
         plan = self._plans[id]
@@ -113,18 +122,6 @@ class WaveOrder:
             if need != id and self._plans[need]["phase"] == plan["phase"]
         ]
         return max(before, default=0) + 1
-
-    def _report_circles(self, waiting: dict[str, set[str]]) -> None:
-        """Report each circle by its shortest way. A plan that only depends on a circle is not part of
-        it."""
-        told: set[str] = set()
-        for start in sorted(waiting, key=natural):
-            circle = [] if start in told else _find_circle(start, waiting)
-            if circle:
-                told.update(circle)
-                shown = circle if len(circle) <= 8 else [*circle[:6], "…", circle[-1]]
-                what = f"plans depend on each other in a circle: {' → '.join(shown)}"
-                self._tell(start, "", "CYCLE", what, "Take one of these dependencies out.")
 
     def _check(self) -> None:
         for id, needs in self._needs.items():
@@ -155,23 +152,14 @@ class WaveOrder:
         return plan
 
 
-def _find_circle(start: str, needs: dict[str, set[str]]) -> list[str]:
-    """The shortest way from a plan over its dependencies back to it; empty if there is none."""
-    came: dict[str, str] = {}
-    edge = [start]
-    while edge:
-        ahead: list[str] = []
-        for id in edge:
-            for need in sorted(needs[id], key=natural):
-                if need == start:
-                    way = [id]
-                    while way[-1] != start:
-                        way.append(came[way[-1]])
-                    return [*reversed(way), start]
-                if need not in came:
-                    came[need] = id
-                    ahead.append(need)
-        edge = ahead
+def _find_circle(needs: dict[str, set[str]]) -> list[str]:
+    """A way from a plan over its dependencies back to it; empty if there is none."""
+    try:
+        TopologicalSorter({id: sorted(of) for id, of in needs.items()}).prepare()
+    except CycleError as error:
+        # The module names each after what needs it.
+        found: list[str] = error.args[1][::-1]
+        return found
     return []
 
 
@@ -225,57 +213,14 @@ def pairs(plans: Sequence[Plan]) -> Iterator[tuple[Plan, Plan, list[str]]]:
 
 
 def _meets(pattern: str, name: str) -> bool:
-    """Whether a pattern matches a name, or can match what another pattern matches."""
+    """Whether a pattern matches a name, or begins and ends like another pattern, so that both may match one
+    file."""
     if not _is_wild(name):
         return fnmatchcase(name, pattern)
-    first, second = _signs(pattern), _signs(name)
-    if not (_can_begin_alike(first, second) and _can_begin_alike(first[::-1], second[::-1])):
-        return False  # most pairs end here, and cheaply
-    # The places in the second that can be reached with so much of the first.
-    reached = _widen({0}, second)
-    for sign in first:
-        if sign == "*":
-            reached = set(range(min(reached), len(second) + 1))
-            continue
-        onward = {
-            place if second[place] == "*" else place + 1
-            for place in reached
-            if place < len(second) and (sign == "" or second[place] in ("*", "", sign))
-        }
-        reached = _widen(onward, second)
-        if not reached:
-            return False
-    return len(second) in reached
-
-
-def _widen(places: set[int], signs: list[str]) -> set[int]:
-    """The same places, and those behind a `*` that stands for nothing."""
-    # Two of them never stand side by side.
-    return places | {one + 1 for one in places if one < len(signs) and signs[one] == "*"}
-
-
-def _can_begin_alike(first: list[str], second: list[str]) -> bool:
-    for one, other in zip(first, second, strict=False):
-        if "*" in (one, other):
-            return True
-        if one != other and one and other:
-            return False
-    return True
-
-
-def _signs(pattern: str) -> list[str]:
-    """The letters of a pattern; an empty text is any one letter, as `?` and, to be sure, every `[...]`."""
-    found: list[str] = []
-    place = 0
-    while place < len(pattern):
-        letter = pattern[place]
-        end = pattern.find("]", place + 2) if letter == "[" else -1
-        if letter == "?" or end > 0:
-            found.append("")
-        elif letter != "*" or found[-1:] != ["*"]:
-            found.append(letter)
-        place = end + 1 if end > 0 else place + 1
-    return found
+    parts = [re.split(r"[*?\[\]]", one) for one in (pattern, name)]
+    (begin, end), (other_begin, other_end) = [(one[0], one[-1]) for one in parts]
+    begins = begin.startswith(other_begin) or other_begin.startswith(begin)
+    return begins and (end.endswith(other_end) or other_end.endswith(end))
 
 
 def _is_wild(name: str) -> bool:

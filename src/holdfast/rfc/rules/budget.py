@@ -155,7 +155,7 @@ def check(key: str, sections: Sequence[Section], *, lenient: bool) -> list[str]:
         )
     under = [finding["message"] for finding in found if finding["kind"] == "under"]
     if under and not lenient:
-        hint = "`holdfast rfc prompt` asks the questions; --lenient writes it all the same."
+        hint = "`holdfast rfc prompt` asks the questions; --lenient writes it with a warning."
         labels = any(TENSIONS_UPDATED in message for message in under)
         raise HoldfastError(
             "\n  ".join([f"{heading_of(key)} says too little:", *under]),

@@ -83,7 +83,9 @@ def _lines(state: RfcState, *, compact: bool) -> list[str]:
     blank = [] if compact else [""]
     meta, fields = state["meta"], state["fields"]
     lines = [
-        *(f"# Checkpoint: {state['id']}", *blank, "## Meta"),
+        f"# Checkpoint: {state['id']}",
+        *blank,
+        "## Meta",
         f"- checkpoint_version: {version_of(fields)}",
         f"- last_phase: {meta['last_phase']}",
         f"- strictness: {strictness_of(fields).capitalize()}",

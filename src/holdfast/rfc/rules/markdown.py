@@ -23,14 +23,13 @@ INDENT = 2
 class Block:
     """A piece of the text with its first and last line, counted from 1."""
 
-    __slots__ = ("end", "kind", "level", "line", "text")
-
-    def __init__(self, kind: Kind, text: str, line: int, end: int, level: int = 0) -> None:
+    def __init__(self, kind: Kind, text: str, line: int, level: int = 0) -> None:
         self.kind: Kind = kind
         self.text = text
-        self.line = line
-        self.end = end
+        self.line = self.end = line
         self.level = level
+        # How far a line is indented that belongs to this bullet.
+        self.margin = 0
 
 
 def one_line(text: str) -> str:
@@ -50,38 +49,80 @@ def is_comment(text: str) -> bool:
 
 
 def cut(lines: list[str], titles: frozenset[str] = frozenset()) -> list[Block]:
-    """The blocks of a text. A line with one of `titles` (lower case) is a heading, even if it is
+    """Return the blocks of a text. A line with one of `titles` (lower case) is a heading, even if it is
     numbered or bold instead of marked with `#`."""
     blocks: list[Block] = []
-    at = 0
-    while at < len(lines):
-        stripped = lines[at].strip()
-        first = at + 1
-        title = _title(stripped, titles)
-        if not stripped:
-            at += 1
-        elif title:
-            at += 1
-            blocks.append(Block("heading", title, first, at, 3))
-        elif _item(stripped) is not None:
-            folded, at = _fold(lines, at, titles)
-            text = one_line(folded)
-            if text:
-                blocks.append(Block("comment" if is_comment(text) else "bullet", text, first, at))
+    in_fence = False
+    for number, whole in enumerate(lines, start=1):
+        line = whole.expandtabs(4)
+        stripped = line.strip()
+        last = blocks[-1] if blocks else None
+        indent = len(line) - len(line.lstrip())
+        if last is not None and last.kind == "unclosed":
+            _close_comment(blocks, line, number)
+        elif not stripped:
+            continue
+        elif last is not None and last.kind == "bullet" and indent >= last.margin:
+            is_fence = stripped.startswith(FENCES)
+            last.text += _joined(last.text, stripped, in_fence or is_fence)
+            last.end = number
+            in_fence = in_fence != is_fence
+        elif (
+            last is not None
+            and last.kind == "bullet"
+            and number == last.end + 1
+            and not _begins_block(stripped, titles)
+        ):
+            last.text += f" {stripped}"
+            last.end = number
+        elif title := _title(stripped, titles):
+            blocks.append(Block("heading", title, number, 3))
+        elif (item := _item(stripped)) is not None:
+            blocks.append(Block("bullet", item, number))
+            blocks[-1].margin = indent + INDENT
+            in_fence = item.startswith(FENCES)
         elif stripped.startswith(OPEN):
-            found, at = _comment(lines, at)
-            blocks += found
+            blocks.append(Block("unclosed", "a comment", number))
+            _close_comment(blocks, line, number, line.index(OPEN) + len(OPEN))
         else:
-            at += 1
             kind, level = _kind(stripped)
             text = one_line(stripped.lstrip("#") if kind == "heading" else stripped)
-            blocks.append(Block(kind, text, first, at, level))
-    return blocks
+            blocks.append(Block(kind, text, number, level))
+    return [block for block in blocks if block.kind != "bullet" or _is_kept(block)]
+
+
+def _is_kept(bullet: Block) -> bool:
+    """Return whether a bullet says anything; a comment in one is a comment."""
+    bullet.text = one_line(bullet.text)
+    if is_comment(bullet.text):
+        bullet.kind = "comment"
+    return bool(bullet.text)
+
+
+def _joined(before: str, stripped: str, is_code: bool) -> str:
+    """Return what a line adds to a bullet. A nested list becomes aspects separated by `;`; AMB-RFC-17."""
+    nested = None if is_code else _item(stripped)
+    if nested is None:
+        return "" if is_comment(stripped) and not is_code else f" {stripped}"
+    needs_mark = before and not before.rstrip().endswith((":", ";"))
+    return f"{';' if needs_mark else ''} {nested}"
+
+
+def _close_comment(blocks: list[Block], line: str, number: int, start: int = 0) -> None:
+    """End the comment where this line does; text behind its end is a block of its own."""
+    close = line.find(CLOSE, start)
+    blocks[-1].end = number
+    if close < 0:
+        return
+    blocks[-1].kind, blocks[-1].text = "comment", ""
+    rest = line[close + len(CLOSE) :].strip()
+    if rest:
+        blocks.append(Block("text", one_line(rest), number))
 
 
 def _kind(stripped: str) -> tuple[Kind, int]:
     level = len(stripped) - len(stripped.lstrip("#"))
-    if level and stripped[level : level + 1] in ("", " ", "\t"):
+    if level and stripped[level : level + 1] in ("", " "):
         return "heading", level
     is_rule = len(stripped) >= 3 and not stripped.strip("-")
     return ("rule" if is_rule else "text"), 0
@@ -105,43 +146,6 @@ def _item(stripped: str) -> str | None:
     return text.strip() if numbered else None
 
 
-def _fold(lines: list[str], at: int, titles: frozenset[str]) -> tuple[str, int]:
-    """The whole text of the bullet on this line, and the position behind it."""
-    first = lines[at].expandtabs(4)
-    margin = _indent(first) + INDENT
-    parts = [_item(first.strip()) or ""]
-    in_fence = parts[0].startswith(FENCES)
-    end = at + 1
-    for number in range(at + 1, len(lines)):
-        line = lines[number].expandtabs(4)
-        stripped = line.strip()
-        if not stripped:
-            continue
-        if _indent(line) >= margin:
-            if stripped.startswith(FENCES):
-                in_fence = not in_fence
-                parts.append(stripped)
-            elif in_fence:
-                parts.append(stripped)
-            else:
-                _join(parts, stripped)
-        elif number > end or _begins_block(stripped, titles):
-            break
-        else:
-            parts.append(stripped)
-        end = number + 1
-    return " ".join(parts), end
-
-
-def _join(parts: list[str], stripped: str) -> None:
-    """Add a line to a bullet. A nested list becomes aspects separated by `;`; AMB-RFC-17."""
-    nested = _item(stripped)
-    if nested is not None and parts[-1] and not parts[-1].endswith((":", ";")):
-        parts[-1] += ";"
-    if nested is not None or not is_comment(stripped):
-        parts.append(stripped if nested is None else nested)
-
-
 def _begins_block(stripped: str, titles: frozenset[str]) -> bool:
     # A conflict mark of git must not disappear inside a bullet.
     conflict = stripped[:7] in ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
@@ -152,22 +156,3 @@ def _begins_block(stripped: str, titles: frozenset[str]) -> bool:
         or (conflict and stripped[7:8] in ("", " "))
         or bool(_title(stripped, titles))
     )
-
-
-def _comment(lines: list[str], at: int) -> tuple[list[Block], int]:
-    """A comment up to its end; text behind the end on the same line is a block of its own."""
-    start = lines[at].index(OPEN) + len(OPEN)
-    for number in range(at, len(lines)):
-        close = lines[number].find(CLOSE, start)
-        start = 0
-        if close >= 0:
-            found = [Block("comment", "", at + 1, number + 1)]
-            rest = lines[number][close + len(CLOSE) :].strip()
-            if rest:
-                found.append(Block("text", one_line(rest), number + 1, number + 1))
-            return found, number + 1
-    return [Block("unclosed", "a comment", at + 1, len(lines))], len(lines)
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage
-from holdfast.kernel.text import quote
+from holdfast.kernel.text import quote, split_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,9 +89,7 @@ CHARACTERS_PER_TOKEN = 4
 # A larger number in a file is an error: it would not fit where rounds are written.
 LARGEST_COUNT = 999_999_999
 
-PHASES = (
-    *("init", "discover", "design", "gate_a", "gate_b", "review", "finalize", "baseline_change"),
-)
+PHASES = split_words("init discover design gate_a gate_b review finalize baseline_change")
 STRICTNESS = ("light", "standard", "full")
 MAX_ROUNDS = {"light": 0, "standard": 2, "full": 3}
 REVIEWERS = {"light": 0, "standard": 3, "full": 4}

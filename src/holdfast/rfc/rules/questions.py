@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import Usage
 from holdfast.rfc.rules.markdown import cut, lines_of
 from holdfast.rfc.rules.model import (
     DESIGN,
     DISCOVER,
-    LABELS,
-    TENSIONS_UPDATED,
     heading_of,
     key_of,
     sections_of,
@@ -90,29 +86,14 @@ def prompt(key: str) -> str:
 
 
 def read(key: str, text: str, *, source: str = "answers") -> list[Section]:
-    """The sections of a group that a text answers, in Markdown or JSON. Text that belongs to no
-    section is refused with its line."""
+    """Return the sections of a group that a Markdown text answers. Text that belongs to no section is
+    refused with its line."""
     if len(text) > LARGEST_ANSWERS:
         raise Usage(
             f"The answers have {len(text)} characters; {LARGEST_ANSWERS} is the most.",
             hint="Signals over transcripts: one line a bullet.",
         )
-    bare = text.lstrip("\ufeff \t\r\n")
     titles = {title.lower(): title for title in sections_of(key)}
-    if bare.startswith("{"):
-        found = _read_json(titles, bare, source)
-    else:
-        if bare.startswith("[") and _is_json(bare):
-            example = f'{{"{next(iter(titles.values()))}": ["..."]}}'
-            what = "a JSON list does not say which section it answers; an object does"
-            raise _refusal(f"{source}: {what}: {example}.")
-        found = _read_markdown(key, titles, text, source)
-    return [{"title": title, "bullets": bullets} for title, bullets in found.items()]
-
-
-def _read_markdown(
-    key: str, titles: dict[str, str], text: str, source: str
-) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     current: list[str] | None = None
     asked = prompt(key).partition("\n")[0]
@@ -138,7 +119,7 @@ def _read_markdown(
             raise _refusal(f"{where}: {block.text} is never closed.")
         elif block.kind == "text" and block.text != asked:
             raise _refusal(f"{where}: text that is no bullet: {block.text:.60}")
-    return found
+    return [{"title": title, "bullets": bullets} for title, bullets in found.items()]
 
 
 def _without_fence(lines: list[str]) -> tuple[int, list[str]]:
@@ -148,53 +129,6 @@ def _without_fence(lines: list[str]) -> tuple[int, list[str]]:
     if last > first and lines[first].startswith("```") and lines[last].strip() == "```":
         return first + 1, lines[first + 1 : last]
     return 0, lines
-
-
-def _is_json(text: str) -> bool:
-    try:
-        canonical_json.loads(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _read_json(titles: dict[str, str], text: str, source: str) -> dict[str, list[str]]:
-    def refuse_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        whole = dict(pairs)
-        if len(whole) < len(pairs):
-            names = [name for name, _ in pairs]
-            twice = next(name for name in whole if names.count(name) > 1)
-            raise _refusal(f"{source}: {twice!r:.60} stands there twice.")
-        return whole
-
-    try:
-        value, _ = canonical_json.storable(json.loads(text, object_pairs_hook=refuse_repeats))
-    except (ValueError, RecursionError) as error:
-        raise Usage(f"{source}: not JSON: {error}.") from None
-    found: dict[str, list[str]] = {}
-    for name, answer in value.items():
-        title = titles.get(name.replace("_", " ").lower(), "")
-        if not title:
-            raise _refusal(f"{source}: {name!r:.60} is none of {', '.join(titles.values())}.")
-        if title in found:
-            raise _refusal(f"{source}: {title} stands there twice.")
-        labelled = title == TENSIONS_UPDATED and isinstance(answer, dict)
-        bullets = _read_labels(answer, source) if labelled else answer
-        if not isinstance(bullets, list) or not all(isinstance(one, str) for one in bullets):
-            raise _refusal(f"{source}: {name} must be a list of texts.")
-        found[title] = bullets
-    return found
-
-
-def _read_labels(answer: dict[str, Any], source: str) -> list[str]:
-    """`{"resolved": ["a", "b"], "new": "c"}` as bullets with their labels."""
-    bullets: list[str] = []
-    for name, value in answer.items():
-        texts = value if isinstance(value, list) else [value]
-        if name.capitalize() not in LABELS or not all(isinstance(one, str) for one in texts):
-            raise _refusal(f"{source}: {name!r:.60} is none of {', '.join(LABELS)} with texts.")
-        bullets += [f"{name.capitalize()}: {one}" for one in texts]
-    return bullets
 
 
 def _refusal(message: str) -> Usage:

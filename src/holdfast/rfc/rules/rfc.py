@@ -99,7 +99,7 @@ def _compare_fields(state: RfcState, base: RfcState, text: str) -> list[Edit]:
         theirs = state_file.read(text)
     except ValueError as problem:
         raise Unparsable(str(problem)) from None
-    theirs.pop("rfc_id", None)
+    is_named = theirs.pop("rfc_id", None) is not None
     seen, ours = base["fields"], state["fields"]
     changed = {
         key: value
@@ -110,7 +110,7 @@ def _compare_fields(state: RfcState, base: RfcState, text: str) -> list[Edit]:
     # A key of the schema that is missing is written again; another key was removed on purpose.
     gone = [key for key in seen if key not in theirs and key not in state_file.KEYS]
     edits += [_compare_field(state, base, key, conflicts.MISSING) for key in gone if key in ours]
-    if not ours:
+    if not ours and (is_named or not edits):
         edits.append(("rfc_id", {"set": {"rfc_id": state["id"]}}, None))
     return edits
 
@@ -322,7 +322,7 @@ def _begin(state: RfcState, command: Any, now: int) -> Decision:
         )
     strictness = str(command.get("strictness", "standard")).lower()
     if strictness not in STRICTNESS:
-        raise Usage(f"{strictness!r:.40} is none of {', '.join(STRICTNESS)}.")
+        raise Usage(f"{strictness!r:.40} is not one of {', '.join(STRICTNESS)}.")
     fields = state_file.first_fields(state["id"], strictness, clock.stamp(now))
     anew = {"anew": True} if state["fields"] else {}
     return Decision([("begun", {"fields": fields, **anew})])

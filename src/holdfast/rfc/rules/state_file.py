@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.kernel import canonical_json
-from holdfast.kernel.text import harmless_json
+from holdfast.kernel.text import harmless_json, split_words
 from holdfast.rfc.rules.model import (
     DESIGN,
     LARGEST_COUNT,
@@ -26,21 +26,16 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = "v2"
 TEMPLATE_ID, TEMPLATE_VERSION = "rfc_template_os_service", "2026-02-09"
 # In the order of the file. Holdfast keeps keys that others added, and adds none itself.
-KEYS = (
-    *("schema_version", "rfc_id", "current_phase", "strictness", "template_id"),
-    *("template_version", "template_ref", "created_at", "updated_at", "gate_a_result"),
-    *("gate_b_round", "gate_b_max_rounds", "gate_b_result", "reviewer_count"),
-    *("upgrade_triggers", "baseline_accepted", "checkpoint_version", "last_checkpoint_phase"),
-    *("sub_step_progress", "detour_count", "rejection_count", "gate_b_mode"),
-    *("reviewer_dispatch", "web_search_enabled"),
+KEYS = split_words(
+    "schema_version rfc_id current_phase strictness template_id template_version template_ref "
+    "created_at updated_at gate_a_result gate_b_round gate_b_max_rounds gate_b_result "
+    "reviewer_count upgrade_triggers baseline_accepted checkpoint_version last_checkpoint_phase "
+    "sub_step_progress detour_count rejection_count gate_b_mode reviewer_dispatch "
+    "web_search_enabled"
 )
-REQUIRED = (
-    *("schema_version", "rfc_id", "current_phase", "strictness", "template_id"),
-    *("template_version", "created_at", "updated_at"),
-)
-COUNTS = (
-    *("gate_b_round", "gate_b_max_rounds", "reviewer_count", "checkpoint_version"),
-    *("detour_count", "rejection_count"),
+REQUIRED = tuple(key for key in KEYS[:9] if key != "template_ref")
+COUNTS = split_words(
+    "gate_b_round gate_b_max_rounds reviewer_count checkpoint_version detour_count rejection_count"
 )
 # Step 0 of the bootstrap needs these; RFC-41.
 CONFIRMED = ("current_phase", "gate_b_round", "strictness", "checkpoint_version")
@@ -86,14 +81,12 @@ def write(fields: Mapping[str, Any]) -> str:
 
 
 def read(text: str) -> dict[str, Any]:
-    """The fields of a state.json, with strictness in lower case. ValueError says what is wrong."""
+    """Return the fields of a state.json. ValueError says what is wrong."""
     value = canonical_json.loads(text)
     if not isinstance(value, dict):
         raise ValueError("not a JSON object")
     for key, problem in problems(value):
         raise ValueError(f"{key}: {problem}")
-    if "strictness" in value:
-        value["strictness"] = value["strictness"].lower()
     return value
 
 
@@ -102,11 +95,11 @@ def problems(fields: Mapping[str, Any]) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     phase, strictness = fields.get("current_phase"), fields.get("strictness")
     if "current_phase" in fields and phase not in PHASES:
-        found.append(("current_phase", f"{phase!r:.60} is none of {', '.join(PHASES)}"))
+        found.append(("current_phase", f"{phase!r:.60} is not one of {', '.join(PHASES)}"))
     if "strictness" in fields and (
         not isinstance(strictness, str) or strictness.lower() not in STRICTNESS
     ):
-        found.append(("strictness", f"{strictness!r:.60} is none of {', '.join(STRICTNESS)}"))
+        found.append(("strictness", f"{strictness!r:.60} is not one of {', '.join(STRICTNESS)}"))
     for key in COUNTS:
         value = fields.get(key, 0)
         if type(value) is not int or not 0 <= value <= LARGEST_COUNT:
@@ -117,8 +110,10 @@ def problems(fields: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def shortcomings(fields: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Missing keys, and keys that the schema does not define."""
-    found = [(key, "is missing") for key in REQUIRED if key not in fields]
+    """Return missing keys, and keys that the schema does not define. A file that names no schema needs only
+    what the protocol asks for."""
+    needed = REQUIRED if "schema_version" in fields else CONFIRMED
+    found = [(key, "is missing") for key in needed if key not in fields]
     found += [(key, "is no key of the schema") for key in sorted(fields) if key not in KEYS]
     if fields.get("schema_version", SCHEMA_VERSION) != SCHEMA_VERSION:
         found.append(("schema_version", f"is not {SCHEMA_VERSION}"))

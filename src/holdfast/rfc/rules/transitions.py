@@ -45,8 +45,6 @@ class Transition:
     """The phases a transition leaves, the one it enters, the group it writes, the restart, and the
     results that it sets in state.json."""
 
-    __slots__ = ("exits", "restart", "results", "sources", "target")
-
     def __init__(
         self,
         sources: tuple[str, ...],

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast.kernel.digest import id_of
+from holdfast.session.rules.fields import FIELDS
 from holdfast.session.rules.prompt import next_action_of, position_of
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Literal
-
     from holdfast.session.rules.model import SessionState
 
     CommentStatus = Literal["In Progress", "Blocked", "Resuming"]
@@ -31,10 +30,12 @@ def write(state: SessionState) -> str:
     """The comment's body. Its decisions are those made since the checkpoint before."""
     progress = state["progress"]
     number, total = position_of(progress) or (0, 0)
-    decisions = "; ".join(f"{one['decision']}: {one['rationale']}" for one in state["fresh"])
-    blockers = "; ".join(
-        f"{one['blocker']} (unblocked by: {one['until']})" for one in progress["blockers"]
-    )
+    values: dict[str, Any] = {**progress, "decisions": state["fresh"]}
+    said = {
+        field.in_comment: "; ".join(field.write_lines(values.get(field.name) or field.begin()))
+        for field in FIELDS
+        if field.in_comment
+    }
     updated = state["last"]["at"] if state["last"] else state["begun_at"]
     following = next_action_of(progress["prompt"])
     return "\n".join(
@@ -45,8 +46,7 @@ def write(state: SessionState) -> str:
             f"**Task:** {number} of {total} — {_plain(progress['current']) or 'no current task'}",
             f"**Status:** {status_of(state)}",
             "",
-            f"**Decisions:** {_plain(decisions) or 'None'}",
-            f"**Blockers:** {_plain(blockers) or 'None'}",
+            *(f"**{label}:** {_plain(text) or 'None'}" for label, text in said.items()),
             f"**Next:** {_plain(following) or 'continue with the current task'}",
         ]
     )

@@ -7,16 +7,16 @@ lead where work went on since the statement.
 from __future__ import annotations
 
 from holdfast.kernel import clock
-from holdfast.kernel.patterns import compile_later
-from holdfast.kernel.text import defuse, quoted
-from holdfast.session.rules.model import UNKNOWN_ISSUE
-from holdfast.session.rules.progress import one_line
+from holdfast.kernel.text import defuse, quoted, without_order
+from holdfast.observe.model import telling_lines
+from holdfast.session.rules.fields import UNKNOWN_ISSUE, one_line
 from holdfast.session.rules.prompt import (
     NO_ISSUE,
     compose,
     files_in,
     is_composed,
     is_planned,
+    is_stated,
     next_action_of,
     position_in,
     position_of,
@@ -46,6 +46,8 @@ _OFFERS = (
     "i'll wait",
     "i will wait",
 )
+# The section's own title, as agents write it.
+_TITLES = ("next step:", "next steps:", "next action:", "optional next step:")
 # Where a next step is said.
 ANNOUNCED = "the agent's last words"
 IN_PROGRESS, FIRST_OPEN = "its task in progress", "its first open task"
@@ -54,13 +56,8 @@ FAILING, REQUESTED = "what fails", "the request under way"
 MOST_CALLS_SINCE = 2
 # So many calls after a failure it may have been mended without an edit that was seen.
 LONGEST_STILL = 20
-# Lines of an error that say only that there is one, and words of those that say more.
-_BARE = compile_later(
-    r"FAIL|PASS|exit status \d+|[\W_]*|Ran \d+ tests? in .*|FAILED \((?:(?:failures|errors)=\d+[, ]*)+\)"
-)
-_SAYS_WHY = compile_later(
-    r"(?i)error|undefined|expected|assert|panic|--- fail|cannot|not found|denied"
-)
+# So many calls after its last change a list of tasks says no more what comes next.
+LONGEST_LISTED = 40
 _TRUNKS = ("main", "master", "trunk", "")
 
 
@@ -193,7 +190,7 @@ def _list_failing(seen: dict[str, Any]) -> list[Any]:
     return [
         {"blocker": f"{_failed_command(one)} fails{_output(one)}", "until": "it passes"}
         for one in seen["failures"][-MOST_FAILURES:]
-        if not is_stale(seen, one)
+        if not is_unsettled(seen, one)
     ]
 
 
@@ -231,9 +228,7 @@ def _prompt(state: SessionState, after: Progress, seen: dict[str, Any], *, went_
     current = after["current"]
     if current != state["progress"]["current"]:
         current = _as_data(current)
-    if not action:
-        action = quoted_step(seen) or current
-        current = "" if _as_data(after["current"]) in action else current
+    action = action or quoted_step(seen) or current
     is_counted = bool(seen["tasks"]) and (went_on or is_of_terminal)
     said = None if is_counted else position_in(kept)
     return compose(
@@ -241,8 +236,17 @@ def _prompt(state: SessionState, after: Progress, seen: dict[str, Any], *, went_
         said or position_of(after),
         files,
         action,
-        current,
     )
+
+
+def title_of(state: SessionState) -> str:
+    """Return what a session is called in every list: its issue and its title where these were stated, else the
+    person's request, else its task, else its next step."""
+    known = progress_of(state)
+    issue = "" if known["issue"] == UNKNOWN_ISSUE else known["issue"]
+    action = next_action_of(known["prompt"])
+    about = known["title"] or known["current"] or (action if is_stated(action) else "")
+    return " · ".join(one for one in (issue, without_order(about)) if one)
 
 
 def subject_of(state: SessionState, progress: Progress) -> str:
@@ -268,16 +272,23 @@ def next_step(seen: Any) -> tuple[str, str]:
     if announced:
         return announced, ANNOUNCED
     for state, where in (("active", IN_PROGRESS), ("open", FIRST_OPEN)):
-        for task in seen["tasks"]:
+        for task in [] if is_old_list(seen) else seen["tasks"]:
             if task["state"] == state:
                 return one_line(task["text"])[:LONGEST_ACTION], where
     if seen["failures"]:
         failure = seen["failures"][-1]
         command = f"`{one_line(failure['text'])[:LONGEST_COMMAND]}`"
-        if is_stale(seen, failure):
+        if is_unsettled(seen, failure):
             return f"run {command} again: it failed before the last changes", FAILING
         return f"make {command} pass{_error(failure)}", FAILING
     return _request_line(seen), REQUESTED
+
+
+def is_old_list(seen: Any) -> bool:
+    """Return whether so much happened since the tasks were changed last that none of them need be the next."""
+    return (
+        bool(seen["tasks"]) and seen["calls"] - seen.get("listed", seen["calls"]) > LONGEST_LISTED
+    )
 
 
 def quoted_step(seen: Any) -> str:
@@ -286,7 +297,7 @@ def quoted_step(seen: Any) -> str:
     step, where = next_step(seen)
     if where == FAILING:
         failure = seen["failures"][-1]
-        is_old = is_stale(seen, failure)
+        is_old = is_unsettled(seen, failure)
         where = "run again what failed before the last changes" if is_old else "make this pass"
         step = one_line(failure["text"])[:LONGEST_COMMAND]
     return f"{where}: {_as_data(step)}" if step else ""
@@ -309,8 +320,16 @@ def announced_step(seen: Any) -> str:
         if any(word in lowered for word in _OFFERS):
             continue
         if any(word in lowered for word in _NEXT) and 12 <= len(sentence) <= 400:
-            return one_line(sentence.strip(" -*#>"))[:LONGEST_ACTION]
+            plain = one_line(sentence.replace("**", "").strip(" -*#>"))
+            return without_title(plain)[:LONGEST_ACTION]
     return ""
+
+
+def without_title(step: str) -> str:
+    """A step without the words "Next step:" before it, which stand there once or twice."""
+    while step.lower().startswith(_TITLES):
+        step = step.partition(":")[2].strip()
+    return step
 
 
 def spoke_before_request(seen: Any) -> bool:
@@ -329,16 +348,9 @@ def edits_since(seen: Any, failure: Any) -> int:
     return max(0, int(seen["edits"] - failure.get("edits", seen["edits"])))
 
 
-def is_stale(seen: Any, failure: Any) -> bool:
+def is_unsettled(seen: Any, failure: Any) -> bool:
     """Whether a failure may have been mended: after an edit, many calls, a run whose end is not known, or a
     statement that it was."""
     calls = seen["calls"] - failure["call"]
     is_in_doubt = "again" in failure or "mended" in failure
     return edits_since(seen, failure) > 0 or calls > LONGEST_STILL or is_in_doubt
-
-
-def telling_lines(lines: list[str], most: int) -> list[str]:
-    """The last lines of an error; where only one is shown, the last that says what is wrong."""
-    lines = [line for line in lines if not _BARE.fullmatch(line)] or lines
-    wrong = [line for line in lines if _SAYS_WHY.search(line)]
-    return wrong[-1:] if most == 1 and wrong else lines[-most:]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from holdfast.session.rules.fields import STORED
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal, NotRequired, TypedDict
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
         until: str
 
     class Progress(TypedDict):
-        """What `.ccc-progress.md` says. `prompt` is its last section, as it stands there."""
+        """What `.ccc-progress.md` says: the fields that the code reads by name. `fields` has the row of each.
+        `prompt` is its last section, as it stands there."""
 
         issue: str
         title: str
@@ -85,6 +88,17 @@ if TYPE_CHECKING:
         calls: int
         edits: int
 
+    class Handover(TypedDict):
+        """What a session said of itself when it was asked: findings, dead ends, what is wanted, what is not done. `by`
+        is who said so, `calls` how far the observed work had got by then. `cost` of a copy of the session that was
+        asked later; None is unknown."""
+
+        text: str
+        at: str
+        by: str
+        calls: int
+        cost: NotRequired[float | None]
+
     class Observed(TypedDict):
         """What was seen of the work in the client's transcript. `seen` is an `Observation`. `session` is the
         client's session where that is another one: a checkpoint of a terminal has none of its own."""
@@ -120,16 +134,16 @@ if TYPE_CHECKING:
         stated: NotRequired[Stated | None]
         hidden: NotRequired[list[str]]
         conflicts: NotRequired[list[EditConflict]]
+        # Whether an automated checkpoint wrote its file; one that was stated has one anyway.
+        shown: NotRequired[bool]
+        handover: NotRequired[Handover]
 
 
 PROGRESS_FILE = ".ccc-progress.md"
 STATE_FILE = ".ccc-state.json"
-UNKNOWN_ISSUE = "unknown issue"
-# What the protocol's file has for a reason that was not stated.
-NOT_GIVEN = "not given"
 LONGEST_ISSUE = 160
+LONGEST_HANDOVER = 2_000
 ISSUE_SIGNS = "-_./#:@+"
-DEFAULT_MODE = "checkpoint"
 # The three boundaries before which the protocol is meant to run; CCC-02.
 REASONS = ("session-split", "context-threshold", "handoff")
 
@@ -168,20 +182,16 @@ def issue_in(branch: str) -> str:
     return ""
 
 
+def clip_handover(text: str) -> str:
+    """Return what a session said of itself within its bound; a cut is marked."""
+    text = text.replace("\0", " ").strip()
+    if len(text) <= LONGEST_HANDOVER:
+        return text
+    return f"{text[:LONGEST_HANDOVER].rstrip()}… (cut: it had {len(text):,} characters)"
+
+
 def empty_progress() -> Progress:
-    return {
-        "issue": UNKNOWN_ISSUE,
-        "title": "",
-        "mode": DEFAULT_MODE,
-        "completed": [],
-        "current": "",
-        "status": "",
-        "remaining": [],
-        "decisions": [],
-        "blockers": [],
-        "prompt": "",
-        "extra": "",
-    }
+    return {field.name: field.begin() for field in STORED}  # type: ignore[return-value]
 
 
 def same_machine(then: World, machine: str) -> bool:

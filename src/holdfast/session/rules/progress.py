@@ -5,28 +5,21 @@ from __future__ import annotations
 from holdfast.kernel import clock
 from holdfast.kernel.rules import Unparsable
 from holdfast.kernel.text import harmless
-from holdfast.session.rules.model import (
-    DEFAULT_MODE,
-    NOT_GIVEN,
-    UNKNOWN_ISSUE,
-    empty_progress,
-    is_issue_name,
-)
+from holdfast.session.rules.fields import DEFAULT_MODE, IN_SECTIONS, TEXT, UNKNOWN_ISSUE, one_line
+from holdfast.session.rules.model import empty_progress, is_issue_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from holdfast.session.rules.model import Blocker, Claim, Progress, StatedDecision
+    from holdfast.session.rules.model import Claim, Progress
 
 TITLE = "# Session Progress"
 ISSUE, SESSION, MODE = "**Issue:** ", "**Session:** ", "**Execution Mode:** exec:"
-COMPLETED, CURRENT, REMAINING = "Completed Tasks", "Current Task", "Remaining Tasks"
-DECISIONS, BLOCKERS, PROMPT = "Decisions Made", "Blockers", "Continuation Prompt"
-SECTIONS = (COMPLETED, CURRENT, REMAINING, DECISIONS, BLOCKERS, PROMPT)
+SECTIONS = tuple(field.heading for field in IN_SECTIONS if field.is_of_protocol)
 CLAIMS = "Claims"
-DONE, DASH = " ✓", " — "
+DASH = " — "
 NONE = "None"
 NO_STATUS = "not started"
 # Of what a probe said about a claim that does not hold.
@@ -43,19 +36,16 @@ def write(progress: Progress, at: str, claims: Sequence[Claim] = ()) -> str:
         f"{SESSION}{at}",
         f"{MODE}{progress['mode']}",
     ]
-    current = progress["current"]
-    bodies = {
-        COMPLETED: [f"{task}{DONE}" for task in progress["completed"]],
-        CURRENT: [f"{current}{DASH}{progress['status'] or NO_STATUS}"] if current else [],
-        REMAINING: progress["remaining"],
-        DECISIONS: [f"{made['decision']}: {made['rationale']}" for made in progress["decisions"]],
-        BLOCKERS: [
-            f"{one['blocker']} (unblocked by: {one['until']})" for one in progress["blockers"]
-        ],
-    }
-    for section, bullets in bodies.items():
-        lines += ["", f"## {section}", *(f"- {bullet}" for bullet in bullets or [NONE])]
-    lines += ["", f"## {PROMPT}", progress["prompt"]]
+    values: dict[str, Any] = {**empty_progress(), **progress}
+    if progress["current"]:
+        values["current"] += f"{DASH}{progress['status'] or NO_STATUS}"
+    for field in sorted(IN_SECTIONS, key=lambda field: not field.is_of_protocol):
+        value = values[field.name]
+        if field.kind == TEXT:
+            lines += ["", f"## {field.heading}", value]
+        elif value or field.is_of_protocol:
+            bullets = field.write_lines(value) or [NONE]
+            lines += ["", f"## {field.heading}", *(f"- {bullet}" for bullet in bullets)]
     if claims:
         lines += ["", f"## {CLAIMS}", *(f"- {claim_line(claim)}" for claim in claims)]
     text = harmless("\n".join(lines) + "\n")
@@ -78,18 +68,27 @@ def parse(text: str) -> Progress:
             progress["title"] = title.strip()
         elif line.startswith(MODE):
             progress["mode"] = line[len(MODE) :].strip() or DEFAULT_MODE
+    known = {field.heading: field for field in IN_SECTIONS}
+    values: dict[str, Any] = {**progress}
     extra = []
     for name, body in sections:
+        field = known.get(name)
         if name == CLAIMS:
-            continue  # written anew from what the probes said
-        if name not in SECTIONS:
+            continue  # written from what the probes said
+        if field is None:
             extra.append("\n".join([f"## {name}", *body]).rstrip())
-        elif name == PROMPT:
-            progress["prompt"] = "\n".join(body).strip("\n")
+        elif field.kind == TEXT:
+            values[field.name] = "\n".join(body).strip("\n")
         else:
-            _take(progress, name, list(_bullets(body)))
-    progress["extra"] = "\n\n".join(extra)
-    return progress
+            bullets = list(_bullets(body))
+            read = field.read_value(bullets)
+            if field.is_list:
+                values[field.name] += read
+            elif bullets:
+                values[field.name] = read
+    values["current"], _, values["status"] = values["current"].partition(DASH)
+    values["extra"] = "\n\n".join(extra)
+    return values  # type: ignore[return-value]
 
 
 def shortcomings(text: str, *, needs_issue: bool = True) -> list[str]:
@@ -168,40 +167,6 @@ def _bullets(body: list[str]) -> Iterator[str]:
             yield bullet
 
 
-def _take(progress: Progress, name: str, bullets: list[str]) -> None:
-    if name == COMPLETED:
-        progress["completed"] += [_strip_mark(bullet) for bullet in bullets]
-    elif name == CURRENT and bullets:
-        progress["current"], _, progress["status"] = bullets[0].partition(DASH)
-    elif name == REMAINING:
-        progress["remaining"] += bullets
-    elif name == DECISIONS:
-        progress["decisions"] += [decision_of(bullet) for bullet in bullets]
-    elif name == BLOCKERS:
-        progress["blockers"] += [blocker_of(bullet) for bullet in bullets]
-
-
-def _strip_mark(bullet: str) -> str:
-    """The task of a finished line; the other layout in use marks it with `[x]`."""
-    return bullet.removesuffix(DONE.strip()).rstrip().removeprefix("[x] ")
-
-
-def decision_of(text: str) -> StatedDecision:
-    decision, _, rationale = text.strip().removesuffix(":").partition(": ")
-    return {
-        "decision": decision.strip() or "unnamed",
-        "rationale": rationale.strip() or NOT_GIVEN,
-    }
-
-
-def blocker_of(text: str) -> Blocker:
-    blocker, found, until = text.partition(" (unblocked by: ")
-    return {
-        "blocker": blocker.strip() or "unnamed",
-        "until": (until.removesuffix(")").strip() if found else "") or NOT_GIVEN,
-    }
-
-
 def claim_line(claim: Claim) -> str:
     """A claim with what its probe said: never more than was seen."""
     word = "verified" if claim["ok"] else "unverified"
@@ -219,8 +184,3 @@ def spell(probe: Mapping[str, Any]) -> str:
     """A probe as the command line spells it; on one line."""
     kind, value = next(iter(probe.items()), ("", ""))
     return one_line(kind if value is True else f"{kind}:{value}")
-
-
-def one_line(text: str) -> str:
-    """A value as one line of the file can hold it."""
-    return " ".join(text.replace("\0", " ").split())

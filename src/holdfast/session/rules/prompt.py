@@ -1,11 +1,10 @@
-"""The continuation prompt: the two lines of the protocol and one of ours that names the task, whether it is
-good enough, and the box around it."""
+"""The continuation prompt: the two lines of the protocol, whether it is good enough, and the box around it."""
 
 from __future__ import annotations
 
 from holdfast.kernel.text import defuse, literal, undo_defuse
-from holdfast.session.rules.model import UNKNOWN_ISSUE, is_issue_name
-from holdfast.session.rules.progress import one_line
+from holdfast.session.rules.fields import UNKNOWN_ISSUE, one_line
+from holdfast.session.rules.model import is_issue_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,9 +16,10 @@ BOX_WIDTH = 50
 CLOSING = "Copy this prompt into your next session's first message."
 NEXT = "Next action: "
 TASK, FILES = "Current task: ", "Key files: "
-# Our own line: the protocol's lines have a number for the task, and no words.
+# A third line, which earlier versions wrote.
 NAMED_TASK = "The task: "
-LONGEST_TASK = 240
+# What the template says where a prompt is missing.
+GENERIC_ACTION = "re-read the issue and git log, then continue"
 # What is next where no task is known. Earlier versions wrote the second text.
 NO_ACTION = "not stated; read git log and git status, then continue"
 NO_ACTIONS = (NO_ACTION, "continue with the first remaining task")
@@ -39,18 +39,12 @@ def compose(
     position: tuple[int, int] | None,
     files: Sequence[str],
     next_action: str,
-    current: str = "",
 ) -> str:
-    """The two lines of the protocol, and the current task in words unless it is the next action."""
+    """Return the two lines of the protocol."""
     issue = _subject(issue)
     task = f"task {position[0]} of {position[1]}" if position else NO_POSITION
     named = ", ".join(literal(defuse(one_line(file))) for file in files) or NO_FILES
-    lines = [f"Resume {issue}. {TASK}{task}. {FILES}{named}.", NEXT + _sentence(next_action)]
-    words = one_line(current).rstrip(".")
-    if words and not next_action.startswith(words):
-        cut = words if len(words) <= LONGEST_TASK else words[: LONGEST_TASK - 1].rstrip() + "…"
-        lines.append(NAMED_TASK + _sentence(cut))
-    return "\n".join(lines)
+    return f"Resume {issue}. {TASK}{task}. {FILES}{named}.\n{NEXT}{_sentence(next_action)}"
 
 
 def planned_action(progress: Progress) -> str:
@@ -69,9 +63,13 @@ def is_planned(action: str, progress: Progress) -> bool:
 
 
 def generic(issue: str) -> str:
-    """What is printed when the file cannot be read; AMB-CCC-19 has its words."""
-    action = "re-read the issue and git log, then continue"
-    return f"Resume {_subject(issue)}. {TASK}unknown. {FILES}{NO_FILES}.\n{NEXT}{action}."
+    """Return what is printed where the file or its prompt cannot be read; AMB-CCC-19 has its words."""
+    return f"Resume {_subject(issue)}. {TASK}unknown. {FILES}{NO_FILES}.\n{NEXT}{GENERIC_ACTION}."
+
+
+def is_generic(prompt: str) -> bool:
+    """Return whether a prompt is the template."""
+    return next_action_of(prompt) == GENERIC_ACTION
 
 
 def position_of(progress: Progress) -> tuple[int, int] | None:
@@ -99,8 +97,16 @@ def is_composed(prompt: str) -> bool:
 
 
 def protocol_lines(prompt: str) -> list[str]:
-    """The lines of a prompt without the one that names the task."""
+    """Return the lines of a prompt without the one that earlier versions added."""
     return [line for line in prompt.split("\n") if not line.startswith(NAMED_TASK)]
+
+
+def lines_by_hand(prompt: str) -> list[str]:
+    """Return the lines of a prompt that are none of the protocol's: a person wrote them beside these."""
+    lines = protocol_lines(prompt)
+    is_ours = bool(lines) and lines[0].startswith("Resume ") and f". {TASK}" in lines[0]
+    by_hand = [line for line in lines[is_ours:] if not line.startswith(NEXT)]
+    return by_hand if any(line.strip() for line in by_hand) else []
 
 
 def position_in(prompt: str) -> tuple[int, int] | None:

@@ -7,13 +7,12 @@ replaces every occurrence. Other edits are left out, with the reason.
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypedDict
 
 from holdfast.kernel.patterns import compile_later
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from holdfast.clients.conversation import Change, Replacement
 
 

@@ -10,14 +10,15 @@ from holdfast.kernel import clock, conflicts
 from holdfast.kernel.errors import Conflict, Usage
 from holdfast.kernel.rules import Decision, Unparsable
 from holdfast.session.rules import progress as progress_file
+from holdfast.session.rules.fields import LINE, STORED, one_line, read_lines
 from holdfast.session.rules.handover import progress_of
-from holdfast.session.rules.model import NOT_GIVEN, PROGRESS_FILE, empty_progress
-from holdfast.session.rules.progress import blocker_of, decision_of, one_line
+from holdfast.session.rules.model import PROGRESS_FILE, clip_handover, empty_progress
 from holdfast.session.rules.prompt import (
     compose,
     files_in,
     is_composed,
     is_planned,
+    lines_by_hand,
     next_action_of,
     planned_action,
     position_in,
@@ -33,12 +34,12 @@ if TYPE_CHECKING:
     from holdfast.session.rules.model import (
         Blocker,
         Comment,
+        Handover,
         Observed,
         Progress,
         SessionState,
         Stated,
     )
-    from holdfast.session.rules.model import StatedDecision as Made
 
 # The kind of effect that a capture asks for.
 TRACKER = "tracker"
@@ -48,15 +49,11 @@ MOST_TASKS = 20_000
 SAME_MOMENT = 5_000
 # Of the files that differ from HEAD, so many are named where no file was.
 MOST_FILES = 5
-LONGEST_LINE = 10_000
 MOST_HIDDEN = 200
 # What says where a session stands; the work tree is looked at later.
 _PLACE = ("worktree", "repository", "commit", "branch")
 # How the blocker ends that a conflict of edits makes.
 CHOICE = "choosing one of them"
-_LISTS = ("completed", "remaining")
-_LINES = ("issue", "title", "mode", "current", "status")
-_IN_BULLETS = (*_LISTS, "decisions", "blockers")
 
 
 def stream_of(session: str) -> str:
@@ -86,8 +83,8 @@ def initial(stream: str) -> SessionState:
 
 
 def decide(state: SessionState, command: Any, now: int) -> Decision:
-    """`capture`, `survey`, `observe`, `settle` (a conflict of edits), `commented`, `ended`, `adopted` (by
-    another session), `resumed`."""
+    """`capture`, `survey`, `observe`, `settle` (a conflict of edits), `answer` (to what a session was asked),
+    `commented`, `ended`, `adopted` (by another session), `resumed`."""
     what = command["do"]
     if what in ("survey", "observe") and state["adopted_by"]:
         # Another session has its work and its file by now: what is seen late of this one stays away.
@@ -100,6 +97,10 @@ def decide(state: SessionState, command: Any, now: int) -> Decision:
         return _observe(state, command, now)
     if what == "settle":
         return conflicts.decide(state, command)
+    if what == "answer":
+        text = clip_handover(command["text"])
+        known = {name: command[name] for name in ("by", "calls", "cost")}
+        return Decision([("answered", {"text": text, "at": clock.stamp(now), **known})])
     if what == "commented":
         return Decision([("commented", {"id": command["id"], "issue": command["issue"]})])
     if what == "ended":
@@ -178,16 +179,20 @@ def _is_repeated(state: SessionState, body: dict[str, Any], now: int) -> bool:
 def _capture(state: SessionState, command: Any, now: int) -> dict[str, Any]:
     """The record of a checkpoint: what changed, and what was true around it."""
     before = state["progress"]
-    after = _merge(before, command["given"])
-    after["prompt"] = _prompt(before, after, command)
-    changed = {name: value for name, value in after.items() if value != before[name]}  # type: ignore[literal-required]
-    hidden = _list_cleared(state, command["given"])
+    known = _take_up(before, command["begins"]) if command.get("begins") else before
+    after = _merge(known, command["given"])
+    after["prompt"] = _prompt(known, after, command)
+    changed = {name: value for name, value in after.items() if value != before.get(name)}
+    hidden, profile = _list_cleared(state, command["given"]), command["profile"]
+    handover = clip_handover(command["given"].get("handover") or "")
     return {
         "set": changed,
+        **({"handover": handover} if handover else {}),
+        **({"shown": True} if command.get("shown") and profile == "automated" else {}),
         **({"hidden": hidden} if hidden else {}),
         "folder": command["folder"],
         "at": clock.stamp(now),
-        "profile": command["profile"],
+        "profile": profile,
         "reason": command["reason"],
         "adopts": command.get("adopts", ""),
         "world": command["world"],
@@ -195,6 +200,20 @@ def _capture(state: SessionState, command: Any, now: int) -> dict[str, Any]:
         **({"inherits": command["inherits"]} if command.get("inherits") else {}),
         **({"resumed": True} if command.get("resumed") else {}),
     }
+
+
+def _take_up(own: Progress, source: Progress) -> Progress:
+    """The progress of the session before, below what a new session has of its own: a person may have edited the
+    file before its first checkpoint."""
+    taken: Any = {**own}
+    for field in STORED:
+        mine, theirs = taken[field.name], source[field.name]  # type: ignore[literal-required]
+        if field.adds:
+            taken[field.name] = [*(one for one in theirs if one not in mine), *mine]
+        elif mine == field.begin():
+            taken[field.name] = theirs
+    result: Progress = taken
+    return result
 
 
 def _list_cleared(state: SessionState, given: Any) -> list[str]:
@@ -206,11 +225,9 @@ def _list_cleared(state: SessionState, given: Any) -> list[str]:
 
 
 def _prompt(before: Progress, after: Progress, command: Any) -> str:
-    """The prompt as it is now. What a person wrote in its place stays until a next action is given; an empty
-    one clears the last, and the lists of tasks say what is next."""
-    # A new session is given the prompt of the one before it, to begin with.
-    kept = command["given"].get("prompt") or before["prompt"]
-    given = command["given"].get("next")
+    """Return the prompt as it is now. What a person wrote in its place stays, a new next action above it; an
+    empty one clears the last, and the lists of tasks say what is next."""
+    kept, given = before["prompt"], command["given"].get("next")
     if kept and given is None and not is_composed(kept):
         return kept
     action = one_line(given or "")
@@ -219,53 +236,32 @@ def _prompt(before: Progress, after: Progress, command: Any) -> str:
     tasks = ("completed", "current", "remaining")
     moved = any(before[name] != after[name] for name in tasks)  # type: ignore[literal-required]
     said = None if moved else position_in(kept)
-    return compose(
+    composed = compose(
         after["issue"],
         command.get("position") or said or position_of(after),
         command.get("files") or files_in(kept) or command["world"]["dirty_files"][:MOST_FILES],
         action or planned_action(after),
-        after["current"],
     )
+    return "\n".join([composed, *(lines_by_hand(kept) if action else ())])
 
 
 def _merge(before: Progress, given: Any) -> Progress:
     """What is not given is kept; completed tasks only grow."""
-    after: Any = {**before}
-    for name in _LINES:
-        if given.get(name) is not None:
-            after[name] = one_line(str(given[name]))[:LONGEST_LINE]
-    for name in _LISTS:
-        if given.get(name) is not None:
-            after[name] = _tasks(given[name])
-    if given.get("completed") is not None:
-        again = set(after["completed"])
-        kept = [task for task in before["completed"] if task not in again]
-        after["completed"] = [*kept, *after["completed"]]
+    after: Any = {**empty_progress(), **before}
+    for field in STORED:
+        if given.get(field.name) is not None:
+            after[field.name] = field.merge(after[field.name], given[field.name])
     if given.get("done"):
-        _finish(after, _tasks(given["done"]))
+        _finish(after, read_lines(given["done"]))
     if after["current"] != before["current"] and given.get("status") is None:
         after["status"] = ""  # it was the status of another task
     if given.get("remaining") is None:
         after["remaining"] = [task for task in after["remaining"] if task != after["current"]]
-    if given.get("extra"):
-        after["extra"] = given["extra"]
-    if given.get("decisions") is not None:
-        made = [_decision(one) for one in given["decisions"] if one]
-        after["decisions"] = before["decisions"] + [
-            one for one in made if one not in before["decisions"]
-        ]
-    if given.get("blockers") is not None:
-        after["blockers"] = [_blocker(one) for one in given["blockers"] if one]
     tasks = len(after["completed"]) + len(after["remaining"])
     if tasks > MOST_TASKS:
         raise Usage(f"{tasks} tasks are more than the {MOST_TASKS} a session can hold.")
     result: Progress = after
     return result
-
-
-def _tasks(given: Any) -> list[str]:
-    lines = (one_line(str(task))[:LONGEST_LINE] for task in given)
-    return [line for line in lines if line]
 
 
 def _finish(after: Any, done: list[str]) -> None:
@@ -276,24 +272,6 @@ def _finish(after: Any, done: list[str]) -> None:
     if after["current"] in finished:
         after["current"] = after["remaining"].pop(0) if after["remaining"] else ""
         after["status"] = ""
-
-
-def _decision(one: Any) -> Made:
-    if isinstance(one, str):
-        return decision_of(one_line(one))
-    return {
-        "decision": one_line(str(one["decision"])),
-        "rationale": one_line(str(one.get("rationale") or NOT_GIVEN)),
-    }
-
-
-def _blocker(one: Any) -> Blocker:
-    if isinstance(one, str):
-        return blocker_of(one_line(one))
-    return {
-        "blocker": one_line(str(one["blocker"])),
-        "until": one_line(str(one.get("until") or NOT_GIVEN)),
-    }
 
 
 def apply(state: SessionState, event: Event) -> SessionState:
@@ -312,6 +290,15 @@ def apply(state: SessionState, event: Event) -> SessionState:
         return _apply_settlement(state, body)
     if kind == "observed":
         return _apply_observation(state, body)
+    if kind == "answered":
+        answer: Handover = {
+            "text": body["text"],
+            "at": body["at"],
+            "by": body["by"],
+            "calls": body["calls"],
+            "cost": body["cost"],
+        }
+        return {**state, "handover": answer}
     if kind == "surveyed" and state["last"] is not None:
         return {**state, "last": {**state["last"], "world": body["world"]}}
     if kind == "commented":
@@ -403,6 +390,11 @@ def _apply_change(before: dict[str, Any], change: dict[str, Any]) -> dict[str, A
     return after
 
 
+def _calls_seen(state: SessionState) -> int:
+    observed = state.get("observed")
+    return int(observed["seen"]["calls"]) if observed else 0
+
+
 def _make_statement(state: SessionState, at: str, by: str) -> Stated:
     observed = state.get("observed")
     seen = observed["seen"] if observed else {"calls": 0, "edits": 0}
@@ -429,6 +421,16 @@ def _apply_capture(state: SessionState, event: Event) -> SessionState:
     owed = state["fresh"] if state.get("owed") else []
     fresh = [one for one in after["decisions"] if one not in known or one in owed]
     resumed = state["resumed"] or "resumed" in body
+    if "shown" in body:
+        state = {**state, "shown": True}
+    if "handover" in body:
+        said: Handover = {
+            "text": body["handover"],
+            "at": body["at"],
+            "by": event["actor"],
+            "calls": _calls_seen(state),
+        }
+        state = {**state, "handover": said}
     return {
         **state,
         "folder": body["folder"],
@@ -465,7 +467,7 @@ def absorb(
     read: Any = progress_file.parse(change["text"])
     # Read back, because not every value reads as it was written: `a — b` in a task's name does not.
     shown: Any = progress_file.parse(progress_file.write(progress_of(base), ""))
-    present: Any = progress_of(state)
+    present: Any = {**empty_progress(), **progress_of(state)}
     newer: Any = progress_file.parse(progress_file.write(present, ""))
     changed = {
         name: value
@@ -476,15 +478,20 @@ def absorb(
     # What the session said since the editor read the file, and the editor changed, too.
     both = [name for name in changed if newer[name] != shown[name]]
     met = []
-    for name in both:
-        if name in _IN_BULLETS:
+    for field in STORED:
+        name = field.name
+        if name not in both:
+            continue
+        if field.is_list:
             changed[name] = conflicts.merge_lists(shown[name], newer[name], read[name])
-        elif name in _LINES or (name == "prompt" and _says_more(newer[name], shown[name])):
+        elif field.kind == LINE or (name == "prompt" and _says_more(newer[name], shown[name])):
             theirs = changed.pop(name)
             edit = {"path": change["path"], "set": {name: theirs}}
             met.append(conflicts.find(change["path"], name, newer[name], theirs, edit))
         elif name == "extra":
-            changed[name] = f"{newer[name]}\n\n{read[name]}".strip("\n")
+            from holdfast.kernel.merge import merge_texts
+
+            changed[name] = merge_texts(shown[name], newer[name], read[name])
     if "completed" in changed:
         listed = set(changed["completed"])
         known = [task for task in state["progress"]["completed"] if task not in listed]
@@ -521,8 +528,11 @@ def _blocker_of(conflict: conflicts.EditConflict) -> Blocker:
 
 
 def render(state: SessionState) -> dict[str, str]:
-    """The progress file. One that was taken over shows the session that took it over."""
+    """The progress file. One that was taken over shows the session that took it over, and none shows a session
+    that only hooks saw where the protocol is not in use."""
     if state["last"] is None or state["adopted_by"]:
+        return {}
+    if not state.get("stated") and not state.get("shown"):
         return {}
     path = f"{state['folder']}/{PROGRESS_FILE}" if state["folder"] else PROGRESS_FILE
     last = state["last"]

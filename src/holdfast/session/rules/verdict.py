@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 GRAVITY: dict[str, int] = {"CLEAN": 0, "UNKNOWN": 1, "STALE": 2, "DRIFTED": 3, "FOREIGN": 4}
 NOTHING_TO_COMPARE = "nothing to compare: no checkpoint of this session"
-HAS_ALL_EDITS = "no checkpoint of this session; the work tree has all its edits"
-NOT_LOOKED_AT = "unknown: whether the work tree changed"
+HAS_ALL_EDITS = "the work tree has all edits of this session, which has no checkpoint"
+NOT_LOOKED_AT = "nobody looked whether the work tree changed"
 MOST_FILES = 12
 
 

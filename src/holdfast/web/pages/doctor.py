@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from holdfast.web import background
-
-if TYPE_CHECKING:
-    from holdfast.web.pages import PageContext
-    from holdfast.web.workspaces import ServedWorkspace
+from holdfast.web.table import PageContext
+from holdfast.web.workspaces import ServedWorkspace
 
 GRAVEST = {"problem": 0, "warning": 1, "ok": 2}
 

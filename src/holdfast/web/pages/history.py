@@ -6,15 +6,16 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from holdfast import registry
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.maintenance.record_text import LONGEST, describe_all, text_of
 from holdfast.web.record_text import show_record
-from holdfast.web.workspaces import format_positions, parse_positions
+from holdfast.web.table import PageContext
+from holdfast.web.workspaces import ServedWorkspace, format_positions, parse_positions
 
 if TYPE_CHECKING:
     from holdfast.journal.interface import Journal, Record
-    from holdfast.web.pages import PageContext
-    from holdfast.web.workspaces import ServedWorkspace
+
 
 PER_PAGE = 50
 # Measured: 1,000 records are read and searched in 10 to 20 ms.
@@ -22,9 +23,6 @@ AT_ONCE, MOST_LOOKED = 500, 5_000
 SHORTEST_ID = 6
 LONGEST_WORD = 200
 AROUND = 60
-STREAMS = (
-    *("session:*", "agent:*", "loop:*", "run:*", "gate:*", "budget:*", "rfc:*", "note:*", "stop:*"),
-)
 
 
 def gather(page: PageContext) -> dict[str, Any]:
@@ -53,7 +51,7 @@ def gather(page: PageContext) -> dict[str, Any]:
         "workspaces": [place.key for place in page.site],
         "searched": list(looks),
         "away": away,
-        "streams": STREAMS,
+        "streams": [f"{kind.name}:*" for kind in registry.kinds()],
         **asked,
         "before": page.words["before"],
         "records": [

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 from holdfast.journal.interface import find_record
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage
 from holdfast.kernel.text import quote
-from holdfast.kernel.workspace import worktrees
+from holdfast.kernel.workspace import Workspace, worktrees
 from holdfast.maintenance.history import change_of
-from holdfast.maintenance.record_text import LONGEST_WAY, describe_all
+from holdfast.maintenance.record_text import LONGEST_WAY, describe_all, hide_packed
 from holdfast.web.record_text import read_last, show_record
+from holdfast.web.table import PageContext
 from holdfast.web.work_tree import compare_checkpoints
 
 if TYPE_CHECKING:
     from holdfast.journal.interface import Journal, Record
-    from holdfast.kernel.workspace import Workspace
-    from holdfast.web.pages import PageContext
+
 
 MOST_LINES, LONGEST_LINE, MOST_BODY = 500, 300, 30_000
 LONGEST_ID = 64
@@ -35,7 +35,7 @@ def gather(page: PageContext) -> dict[str, Any]:
     if not workspace.exists():
         raise NotFound(f"There is no record {id}.", hint="Nothing was written here yet.")
     journal = workspace.journal
-    record = find_record(journal, id)
+    record = hide_packed(find_record(journal, id))
     diff, problem = _diff(journal, record)
     body = json.dumps(record["body"], ensure_ascii=False, indent=2)
     return {

@@ -10,20 +10,20 @@ from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.state import load
 from holdfast.kernel.text import quote
+from holdfast.kernel.workspace import Workspace
 from holdfast.session import resume, sessions
 from holdfast.session.rules import session as rules
-from holdfast.session.rules.model import UNKNOWN_ISSUE
+from holdfast.session.rules.fields import UNKNOWN_ISSUE
 from holdfast.web import figures
-from holdfast.web.readers import find_unrecorded
+from holdfast.web.readers import SessionView, find_unrecorded
 from holdfast.web.record_text import read_last, show_records
+from holdfast.web.table import PageContext, list_beside
 
 if TYPE_CHECKING:
     from holdfast.clients.discovery import FoundSession
     from holdfast.journal.interface import Record
-    from holdfast.kernel.workspace import Workspace
     from holdfast.session.rules.model import SessionState
-    from holdfast.web.pages import PageContext
-    from holdfast.web.readers import SessionView
+
 
 MOST_TASKS = 60
 MOST_EVENTS, MOST_FILES = 60, 12
@@ -92,6 +92,7 @@ def _shared(page: PageContext, state: SessionState, view: SessionView | None) ->
         "course": figures.draw_course(view.moments, view.messages) if view else None,
         "unread": view.problem if view else "",
         "next": f"holdfast resume --session {quote(session[:8])}",
+        "beside": list_beside("session", workspace=page.place.key, id=session),
     }
 
 

@@ -1,75 +1,53 @@
-"""The newest runs, tracks, RFCs and sessions; each has its own page."""
+"""The newest work of each kind, such as sessions; each has its own page."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from holdfast.clients.table import title_of
-from holdfast.kernel.state import load
-from holdfast.loop.rules import loop as loops
-from holdfast.loop.rules.checkpoint import checkpoint_of, counted, current_step
-from holdfast.loop.rules.model import COMPLETE
-from holdfast.plans import runs
-from holdfast.plans.rules import run as run_rules
-from holdfast.plans.rules.run_model import GATE_WAITS
-from holdfast.rfc.summary import list_rfcs
+from holdfast.clients.table import title_of as client_title
 from holdfast.session import sessions
-from holdfast.web.cards import why_paused, word_of_track
-from holdfast.web.record_text import link_to
+from holdfast.session.rules.handover import progress_of, title_of
+from holdfast.web.table import PageContext, link_to, works
+from holdfast.web.workspaces import ServedWorkspace
 
 if TYPE_CHECKING:
     from holdfast.journal.interface import Head
-    from holdfast.loop.rules.model import LoopState
-    from holdfast.plans.rules.run_model import RunState
-    from holdfast.web.background import SpendingMeter
-    from holdfast.web.pages import PageContext
-    from holdfast.web.workspaces import ServedWorkspace
+
 
 MOST = 40
-TRACK_TONES = {"paused": "wait", "failed": "bad"}
-TONES = {"running": "now", "paused": "wait", "done": "good", "abandoned": ""}
 
 
 def gather(page: PageContext) -> dict[str, Any]:
-    rows: dict[str, list[dict[str, Any]]] = {kind: [] for kind in (*STREAMS, "rfcs")}
+    kinds = works()
+    rows: dict[str, list[dict[str, Any]]] = {kind.name: [] for kind in kinds}
     more = dict.fromkeys(rows, 0)
 
     def read(place: ServedWorkspace) -> None:
-        rows["sessions"] += _unrecorded(place, page.meter)
-        if not place.workspace.exists():
-            return
-        for kind, (prefix, describe) in STREAMS.items():
-            heads = place.workspace.journal.heads(prefix)
-            heads.sort(key=lambda head: head["seen_at"], reverse=True)
-            rows[kind] += filter(None, (describe(place, head) for head in heads[:MOST]))
-            more[kind] += max(0, len(heads) - MOST)
-        rows["rfcs"] += _rfcs(place)
+        for kind in kinds:
+            found, left = kind.find(place, page)
+            rows[kind.name] += found
+            more[kind.name] += left
 
     away = page.read_all(read)
-    for kind, found in rows.items():
+    for name, found in rows.items():
         found.sort(key=lambda row: row["at"], reverse=True)
-        more[kind] += max(0, len(found) - MOST)
+        more[name] += max(0, len(found) - MOST)
         del found[MOST:]
-    return {"several": len(page.site) > 1, **rows, "more": more, "away": away}
+    return {
+        "several": len(page.site) > 1,
+        **rows,
+        "kinds": [
+            {name: getattr(kind, name) for name in ("name", "title", "nothing", "stream")}
+            for kind in kinds
+        ],
+        "more": more,
+        "away": away,
+    }
 
 
-def _unrecorded(place: ServedWorkspace, meter: SpendingMeter) -> list[dict[str, Any]]:
-    """The newest sessions that only their clients' transcripts tell of."""
-    return [
-        _row(
-            place,
-            f"session:{one['session']}",
-            one["session"][:8],
-            what=one["request"],
-            word=f"{title_of(one['client'])}'s transcript",
-            at=one["seen_at"],
-        )
-        for one in meter.found(place.root) or []
-        if not one["is_recorded"]
-    ]
-
-
-def _row(place: ServedWorkspace, stream: str, name: str, **facts: Any) -> dict[str, Any]:
+def make_row(place: ServedWorkspace, stream: str, name: str, **facts: Any) -> dict[str, Any]:
+    """Return a row of the page, with a link to the page of its stream."""
     return {
         "workspace": place.key,
         "href": link_to(place.key, stream),
@@ -83,82 +61,55 @@ def _row(place: ServedWorkspace, stream: str, name: str, **facts: Any) -> dict[s
     }
 
 
-def _run(place: ServedWorkspace, head: Head) -> dict[str, Any] | None:
-    state: RunState = load(place.workspace.journal, run_rules, head["stream"])[0]
-    if not state["status"]:
-        return None
-    pause = state["pause"]
-    names = ", ".join(one["plan"]["title"] or id for id, one in state["plans"].items())
-    return _row(
-        place,
-        head["stream"],
-        state["id"],
-        what=pause["text"] if pause and pause["reason"] != GATE_WAITS else names,
-        word=pause["reason"].replace("_", " ") if pause else state["status"],
-        tone=TONES[state["status"]],
-        at=head["seen_at"],
-        **runs.count(state),
-    )
+def list_newest(
+    place: ServedWorkspace,
+    prefix: str,
+    describe: Callable[[ServedWorkspace, Head], dict[str, Any] | None],
+) -> tuple[list[dict[str, Any]], int]:
+    """Return the rows of the newest streams, and how many more streams there are. `describe` returns None for
+    a stream that was not begun."""
+    if not place.workspace.exists():
+        return [], 0
+    heads = place.workspace.journal.heads(prefix)
+    heads.sort(key=lambda head: head["seen_at"], reverse=True)
+    found = [describe(place, head) for head in heads[:MOST]]
+    return [row for row in found if row is not None], max(0, len(heads) - MOST)
 
 
-def _track(place: ServedWorkspace, head: Head) -> dict[str, Any] | None:
-    state: LoopState = load(place.workspace.journal, loops, head["stream"])[0]
-    if not state["opened"]:
-        return None
-    step, word = current_step(state), word_of_track(state)
-    checkpoint = checkpoint_of(state, step)
-    return _row(
-        place,
-        head["stream"],
-        state["track"],
-        what=why_paused(state) or state["folder"],
-        word=word,
-        tone=TRACK_TONES.get(word, "good" if step == COMPLETE else "now"),
-        at=head["seen_at"],
-        done=counted(checkpoint, "tasks_completed") or 0,
-        total=counted(checkpoint, "tasks_total") or 0,
-    )
+def list_sessions(place: ServedWorkspace, page: PageContext) -> tuple[list[dict[str, Any]], int]:
+    """Return the newest sessions, those that only their clients' transcripts tell of with them."""
+    unrecorded = [
+        make_row(
+            place,
+            f"session:{one['session']}",
+            one["session"][:8],
+            what=one["request"],
+            word=f"{client_title(one['client'])}'s transcript",
+            at=one["seen_at"],
+        )
+        for one in page.meter.found(place.root) or []
+        if not one["is_recorded"]
+    ]
+    recorded, more = list_newest(place, "session:", _describe_session)
+    return unrecorded + recorded, more
 
 
-def _session(place: ServedWorkspace, head: Head) -> dict[str, Any] | None:
+def _describe_session(place: ServedWorkspace, head: Head) -> dict[str, Any] | None:
     state = sessions.read(place.workspace, head["stream"].partition(":")[2])
     if state["last"] is None:
         return None
     over = bool(state["ended_at"] or state["adopted_by"])
-    progress = state["progress"]
-    issue = " · ".join(one for one in (progress["issue"], progress["title"]) if one)
+    progress, observed = progress_of(state), state.get("observed")
+    client = client_title(observed["client"]) if observed else ""
     done, left = len(progress["completed"]), len(progress["remaining"])
-    return _row(
+    return make_row(
         place,
         head["stream"],
         state["session"][:8],
-        what=f"{issue} · {progress['current']}" if progress["current"] else issue,
-        word="ended" if over else "open",
+        what=title_of(state),
+        word=", ".join(filter(None, (client, "ended" if over else "open"))),
         tone="good" if over else "now",
         at=state["last"]["at"],
         done=done,
         total=done + left + bool(progress["current"]),
     )
-
-
-def _rfcs(place: ServedWorkspace) -> list[dict[str, Any]]:
-    return [
-        _row(
-            place,
-            f"rfc:{row['id']}",
-            row["id"],
-            what=f"owes {row['owed']}" if row["owed"] else row["strictness"],
-            word=row["phase"].replace("_", " "),
-            tone="wait" if row["owed"] or row["restart"] else "now" if row["open"] else "good",
-            at=row["updated_at"],
-        )
-        for row in list_rfcs(place.workspace)
-    ]
-
-
-# The streams of each kind, and the function that makes a row of one; None for one that was not begun.
-STREAMS = {
-    "runs": (run_rules.STREAMS, _run),
-    "tracks": ("loop:", _track),
-    "sessions": ("session:", _session),
-}

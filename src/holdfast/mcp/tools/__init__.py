@@ -1,1 +1,0 @@
-"""The tools. Each calls the operation that the verb of the same name calls."""

@@ -1,0 +1,1 @@
+"""The text that the next session reads."""

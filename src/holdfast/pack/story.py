@@ -1,0 +1,191 @@
+"""The story of a session by turns, in whole sentences: those that say most of what is not told yet."""
+
+from __future__ import annotations
+
+from holdfast.observe.story import (
+    ASKED,
+    CHANGED,
+    CLOSED,
+    DONE,
+    HEARD,
+    OF_PERSON,
+    SUMMED,
+    pairs_in,
+    per_letter,
+    weigh_pairs,
+)
+from holdfast.pack.pack import one_line, shorten
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from holdfast.observe.model import Observation
+    from holdfast.observe.story import Pair, Passage
+
+TITLE = "What happened, oldest first"
+# A sentence beside one that is told already is worth more: together they can be understood.
+_NEIGHBOUR = 1.4
+_CLOSING, _OF_SUMMARY, _IN_DOUBT = 1.1, 0.6, 0.5
+# What a result is worth, and that files were changed: less with each turn since.
+_FACTS = {DONE: 9.0, CHANGED: 4.0}
+# A question that says what must or must not be is told first.
+_QUESTION = 1000.0
+# No more of the room goes to the person's earlier words.
+_OF_PERSON = 0.5
+_LONGEST_HEAD, _LONGEST_LINE = 70, 600
+# Who says it, where it is not the agent.
+_MARKS = {
+    ASKED: "Person: ",
+    HEARD: "Person, meanwhile: ",
+    SUMMED: "From the client's summary: ",
+    DONE: "Result: ",
+    CHANGED: "Edited: ",
+}
+_CLOSES = ".!?:…"
+
+
+class Story:
+    """The passages of a session and what each is worth. `tell` chooses those for a room."""
+
+    def __init__(self, seen: Observation) -> None:
+        self._story: list[Passage] = seen.get("story", [])
+        self._turn = seen["prompts"]
+        self._weights = weigh_pairs(self._story)
+        self._pairs = [
+            frozenset() if one[2] in (DONE, CHANGED) else pairs_in(one[3]) for one in self._story
+        ]
+        # What was shown when they were ranked, and their order.
+        self._ranked: tuple[set[Pair], list[int]] | None = None
+        self._places: dict[Pair, list[int]] = {}
+        for number, pairs in enumerate(self._pairs):
+            for pair in pairs:
+                self._places.setdefault(pair, []).append(number)
+        self._facts = [
+            _FACTS.get(one[2], 0.0) / (1 + (self._turn - one[0]) / 4) for one in self._story
+        ]
+        asked = [one["text"][:60] for one in seen["rulings"] if is_question(seen, one["text"])]
+        for number, one in enumerate(self._story):
+            if one[2] in OF_PERSON and any(text in one[3] for text in asked):
+                self._facts[number] = _QUESTION
+
+    def tell(self, room: int, shown: str) -> list[str]:
+        """Return the lines of the story that the room allows, without what is shown already."""
+        chosen: set[int] = set()
+        turns = {self._turn}
+        of_person, others = int(_OF_PERSON * room), []
+        for number in self._rank(shown):
+            cost = self._cost_of(number, turns)
+            if self._story[number][2] in OF_PERSON:
+                if cost > of_person:
+                    others.append(number)
+                    continue
+                of_person -= cost
+            if cost <= room and not _is_shown(self._story[number][3], shown):
+                chosen.add(number)
+                turns.add(self._story[number][0])
+                room -= cost
+        for number in others:
+            cost = self._cost_of(number, turns)
+            if cost <= room and not _is_shown(self._story[number][3], shown):
+                chosen.add(number)
+                room -= cost
+        return self._write(chosen)
+
+    def _rank(self, shown: str) -> list[int]:
+        """The passages in the order in which they are told: each time the one that says most of what is neither
+        shown nor told before it. What says nothing new is left out."""
+        known = set(pairs_in(shown))
+        if self._ranked is not None and known == self._ranked[0]:
+            return self._ranked[1]
+        ranked = self._ranked = (set(known), [])
+        worth = [
+            fact + sum(self._weights[pair] for pair in pairs if pair not in known)
+            for fact, pairs in zip(self._facts, self._pairs, strict=True)
+        ]
+        chosen: set[int] = set()
+        values = [self._value(number, worth[number], chosen) for number in range(len(worth))]
+        waiting = set(range(len(worth)))
+        while waiting:
+            number = max(waiting, key=values.__getitem__)
+            waiting.remove(number)
+            if worth[number] <= 0:
+                break
+            ranked[1].append(number)
+            chosen.add(number)
+            changed = {number - 1, number + 1}
+            for pair in self._pairs[number] - known:
+                known.add(pair)
+                for other in self._places[pair]:
+                    worth[other] -= self._weights[pair]
+                    changed.add(other)
+            for other in changed & waiting:
+                values[other] = self._value(other, worth[other], chosen)
+        return ranked[1]
+
+    def _cost_of(self, number: int, turns: set[int]) -> int:
+        """What room a passage takes; the first of a turn needs words of its request."""
+        turn, _, kind, text = self._story[number]
+        cost = len(text) + len(_MARKS.get(kind, "")) + 3
+        if turn not in turns and kind != ASKED:
+            cost += len(self._head(turn)) + 1
+        return cost
+
+    def _value(self, number: int, worth: float, chosen: set[int]) -> float:
+        one = self._story[number]
+        if one[2] == CLOSED:
+            worth *= _CLOSING
+        elif one[2] == SUMMED:
+            worth *= _OF_SUMMARY
+        if one[3][-1:] in ":?" and one[2] not in OF_PERSON:
+            worth *= _IN_DOUBT
+        for other in (number - 1, number + 1):
+            if other in chosen and self._is_beside(number, other):
+                worth *= _NEIGHBOUR
+                break
+        return per_letter(worth, one[3])
+
+    def _is_beside(self, number: int, other: int) -> bool:
+        one, another = self._story[number], self._story[other]
+        return bool(abs(one[1] - another[1]) == 1 and one[2] == another[2])
+
+    def _write(self, chosen: set[int]) -> list[str]:
+        """The chosen passages by turn: the person's words, then what the agent said and what came of it."""
+        lines: list[str] = []
+        turn = before = None
+        for number in sorted(chosen):
+            one = self._story[number]
+            mark = _MARKS.get(one[2], "")
+            if one[0] != turn:
+                turn, before = one[0], None
+                if one[2] != ASKED:
+                    lines.append(self._head(turn))
+            is_next = before is not None and (
+                (mark and self._story[before][2] == one[2])
+                or (self._is_beside(before, number) and len(lines[-1]) < _LONGEST_LINE)
+            )
+            if is_next:
+                lines[-1] += f"{'' if lines[-1][-1] in _CLOSES else ';'} {one_line(one[3])}"
+            else:
+                start = "- " if one[2] == ASKED else "  "
+                lines.append(f"{start}{mark}{one_line(one[3])}")
+            before = number
+        return lines
+
+    def _head(self, turn: int) -> str:
+        """The first words of a turn's request, where none of it was chosen."""
+        if turn == self._turn:
+            return "- Under this request:"
+        first = next((one[3] for one in self._story if one[0] == turn and one[2] == ASKED), "")
+        return f"- Person: {shorten(one_line(first), _LONGEST_HEAD)}" if first else "- Before:"
+
+
+def is_question(seen: Observation, ruling: str) -> bool:
+    """Return whether what looks like a ruling is a question: it stands in the story, as no rule."""
+    return ruling.endswith("?") and any(
+        one[2] in OF_PERSON and ruling[:60] in one[3] for one in seen.get("story", [])
+    )
+
+
+def _is_shown(text: str, shown: str) -> bool:
+    """Return whether a passage stands there already, whole or in two places."""
+    text = one_line(text)
+    return text[:60] in shown or (text[:9] in shown and text[-30:].rstrip("…") in shown)

@@ -1,0 +1,1 @@
+"""The person's channel: who may decide, and how that is known."""

@@ -1,0 +1,1 @@
+"""What sessions spend: tokens, money, quotas and limits."""

@@ -1,0 +1,1 @@
+from holdfast.testing.journal.damage import *  # noqa: F403
