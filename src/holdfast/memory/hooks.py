@@ -1,0 +1,56 @@
+"""At a session's start or stop: let a process of its own keep what is new, a few times a day. At a prompt: recall who
+edited the files that it names."""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.clients.launcher import folder_of_user
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from holdfast.kernel.workspace import Workspace
+
+STAMP, INDEX = "memory/remembered", "memory/index.db"
+AGAIN_AFTER = 6 * 3600
+OFF = ("0", "")
+
+
+def remember_later(workspace: Workspace, session: str, now: int) -> str:
+    """Start a process that reads what is new, unless one did so in the last hours. Nothing is said to the agent."""
+    if session and workspace.exists():
+        keep_later(workspace.root, now)
+    return ""
+
+
+def keep_later(folder: str, now: int) -> bool:
+    """Start the process for a folder, where it is due. Return whether it was started."""
+    if os.environ.get("HOLDFAST_MEMORY_KEEP_DAYS", "1") in OFF:
+        return False
+    try:
+        age = now / 1000 - os.stat(os.path.join(folder_of_user(), STAMP)).st_mtime
+    except OSError:
+        age = AGAIN_AFTER
+    if 0 <= age < AGAIN_AFTER:
+        return False
+    from holdfast.processes.relaunch import command, leave
+
+    return leave(command("-C", folder, "remember"))
+
+
+def tell_pack(workspace: Workspace, since: str) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """Return the section about earlier sessions; without an index, nothing is loaded for it."""
+    if not os.path.isfile(os.path.join(folder_of_user(), INDEX)):
+        return [], []
+    from holdfast.memory.earlier import tell_pack as tell
+
+    return tell(workspace, since)
+
+
+def recall(workspace: Workspace, session: str, prompt: str, now: int) -> str:
+    """Return what to tell the agent of earlier sessions; most prompts name no file, and load nothing."""
+    if "." not in prompt or not os.path.isfile(os.path.join(folder_of_user(), INDEX)):
+        return ""
+    from holdfast.memory.earlier import recall_at_prompt
+
+    return recall_at_prompt(workspace, session, prompt, now)

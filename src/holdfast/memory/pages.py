@@ -1,0 +1,84 @@
+"""The page that searches past sessions, with the same hits as `holdfast find`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from holdfast.clients.discovery import SessionPlace
+from holdfast.clients.table import title_of
+from holdfast.kernel.errors import HoldfastError
+from holdfast.memory.cli import WHAT
+from holdfast.memory.consent import may_index_all
+from holdfast.memory.find import FindRequest, find
+from holdfast.web.table import Page, PageContext, Pages, link_to
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.memory.find import Finding, Hit
+    from holdfast.web.workspaces import ServedWorkspace
+
+MOST_HITS = 20
+# The page answers with what is indexed by then; the next look reads on.
+SECONDS = 2.0
+
+
+def gather(page: PageContext) -> dict[str, Any]:
+    places, question = page.chosen, page.words.get("q", "")
+    found: dict[str, Any] = {"hits": [], "sessions": 0, "left": 0, "problem": ""}
+    if question.strip():
+        # Where all projects may be indexed, one look finds the sessions of all workspaces.
+        looked = places[:1] if may_index_all() and not page.words.get("workspace") else places
+        for place in looked:
+            try:
+                answer = _find(place, question, is_here=bool(page.words.get("workspace")))
+            except HoldfastError as error:
+                found["problem"] = error.message
+                continue
+            found["sessions"] += answer["sessions"]
+            found["left"] += answer["left"]
+            found["hits"] += [_shown(hit, places) for hit in answer["hits"]]
+        found["hits"].sort(key=lambda one: -one["score"] if len(looked) > 1 else 0)
+    return {
+        "q": question,
+        "workspace": page.words.get("workspace", ""),
+        "workspaces": [place.key for place in page.site],
+        "is_all": may_index_all(),
+        **found,
+        "hits": found["hits"][:MOST_HITS],
+    }
+
+
+def _find(place: ServedWorkspace, question: str, *, is_here: bool) -> Finding:
+    request = FindRequest(question, place.root, is_here=is_here, limit=MOST_HITS)
+    return find(request, seconds=SECONDS)
+
+
+def _shown(hit: Hit, places: Sequence[ServedWorkspace]) -> dict[str, Any]:
+    """Return a hit with the page of its session, where it is of a workspace of this site."""
+    of = next((one for one in places if SessionPlace(one.root).holds(hit["folder"])), None)
+    lines = [
+        {**line, "what": WHAT[line["what"]], "parts": split_marked(line["text"], line["words"])}
+        for line in hit["lines"]
+    ]
+    href = link_to(of.key, f"session:{hit['session']}") if of is not None else ""
+    return {**hit, "title": title_of(hit["client"]), "lines": lines, "href": href}
+
+
+def split_marked(text: str, words: Sequence[str]) -> list[tuple[str, bool]]:
+    """Return a text in parts, each with whether it is one of the words."""
+    parts = [(text, False)]
+    for word in sorted(words, key=len, reverse=True):
+        cut: list[tuple[str, bool]] = []
+        for part, is_marked in parts:
+            pieces = [part] if is_marked else part.split(word)
+            for number, piece in enumerate(pieces):
+                cut += [(word, True)] if number else []
+                cut += [(piece, is_marked)] if piece else []
+        parts = cut
+    return parts
+
+
+PAGES = Pages(
+    pages=(Page("find", "/find", gather, label="Find", key="s", words=("q", "workspace"), rank=35),)
+)
