@@ -1,0 +1,270 @@
+"""holdfast undo, redo"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from holdfast.cli.frame import Call, Reply, warn
+from holdfast.cli.parser import verb
+from holdfast.cli.terminal import ago, diff_line, echo, safe, style, table
+from holdfast.clients.table import title_of
+from holdfast.kernel.errors import NotAllowed, Usage
+from holdfast.kernel.text import plural
+from holdfast.undo.operations import (
+    ConflictError,
+    UndoRequest,
+    list_prompts,
+    preview,
+    undo,
+)
+from holdfast.undo.recovery import finish_unfinished
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from holdfast.undo.operations import FileChange, Row, UndoReport
+
+SHOWN = 40
+MARKS = {"write": "M", "delete": "D", "merge": "M", "mode": "m"}
+
+
+@click.command()
+@click.argument("words", nargs=-1, metavar="[N] [PATH]...")
+@click.option("--list", "lists", is_flag=True, help="List the prompts that can be taken back.")
+@click.option("--yes", is_flag=True, help="Do it without asking.")
+@click.option(
+    "--dry-run", is_flag=True, help="Show what would be done, with both sides of a conflict."
+)
+@click.option("--diff", "with_diff", is_flag=True, help="Show the change as a diff.")
+@click.option("--commits", is_flag=True, help="Move HEAD and the index back, too.")
+@click.option("--skip-conflicts", is_flag=True, help="Leave files in conflict as they are.")
+@click.option("--every-session", is_flag=True, help="Take the prompts of all sessions since.")
+@click.option("--id", default="", help="Take back this entry of the list instead.")
+@verb
+def undo_command(
+    call: Call,
+    words: tuple[str, ...],
+    lists: bool,
+    yes: bool,
+    dry_run: bool,
+    with_diff: bool,
+    commits: bool,
+    skip_conflicts: bool,
+    every_session: bool,
+    id: str,
+) -> Reply:
+    """Take back what the last prompt changed in the work tree, or the last N prompts, or only in these PATHs.
+
+    It shows the change and asks. What a shell wrote and files that git does not track are part of it; what you changed since is merged.
+    HEAD and the index stay without --commits. What is there now is kept first: `holdfast redo` brings it back.
+    An agent can list and look, and gets exit code 4 otherwise.
+    """
+    if lists:
+        note = finish_unfinished(call.workspace, call.now)
+        if note:
+            warn(note)
+        rows = list_prompts(call.workspace)
+        return Reply({"prompts": rows}, _list_lines(rows, call.now), pages=True)
+    back, paths = _parse(words)
+    request = UndoRequest(
+        back=back,
+        id=id,
+        paths=paths,
+        commits=commits,
+        skip_conflicts=skip_conflicts,
+        every_session=every_session,
+        with_diff=with_diff or dry_run,
+    )
+    return _run(call, request, yes=yes, dry_run=dry_run)
+
+
+@click.command()
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("--yes", is_flag=True, help="Do it without asking.")
+@click.option(
+    "--dry-run", is_flag=True, help="Show what would be done, with both sides of a conflict."
+)
+@click.option("--diff", "with_diff", is_flag=True, help="Show the change as a diff.")
+@click.option("--commits", is_flag=True, help="Move HEAD and the index, too.")
+@click.option("--skip-conflicts", is_flag=True, help="Leave files in conflict as they are.")
+@verb
+def redo_command(
+    call: Call,
+    paths: tuple[str, ...],
+    yes: bool,
+    dry_run: bool,
+    with_diff: bool,
+    commits: bool,
+    skip_conflicts: bool,
+) -> Reply:
+    """Bring back what the last undo took."""
+    request = UndoRequest(
+        redo=True,
+        paths=paths,
+        commits=commits,
+        skip_conflicts=skip_conflicts,
+        with_diff=with_diff or dry_run,
+    )
+    return _run(call, request, yes=yes, dry_run=dry_run)
+
+
+def _parse(words: Sequence[str]) -> tuple[int, tuple[str, ...]]:
+    """A number first is how many prompts; everything else is a path. `./3` is a file."""
+    if words and words[0].isascii() and words[0].isdigit():
+        if len(words[0]) > 6 or int(words[0]) == 0:
+            raise Usage(f"{words[0]:.20} is no number of prompts.", hint="holdfast undo --list")
+        return int(words[0]), tuple(words[1:])
+    return 1, tuple(words)
+
+
+def _run(call: Call, request: UndoRequest, *, yes: bool, dry_run: bool) -> Reply:
+    verb_name = "redo" if request.redo else "undo"
+    if dry_run or not yes:
+        shown = preview(call.workspace, request, now=call.now)
+        lines = list(_lines(shown, call.now))
+        is_person = not call.as_json and sys.stdin.isatty() and sys.stdout.isatty()
+        can_ask = is_person and not dry_run and _changes(shown) and not _blocks(shown, request)
+        if not can_ask:
+            next = [f"holdfast {verb_name} --yes"] if _changes(shown) and not dry_run else []
+            return Reply({**shown}, lines, next=next, pages=dry_run)
+        for line in lines:
+            echo(line)
+        question = "Bring it back?" if request.redo else "Take it back?"
+        if not click.confirm(question, default=False):
+            return Reply({**shown}, ["Nothing was changed."])
+    try:
+        done = undo(call.workspace, request, actor=call.actor, now=call.now)
+    except ConflictError as error:
+        return Reply({**error.report}, _lines(error.report, call.now), error=error)
+    except NotAllowed as error:
+        shown = preview(call.workspace, request, now=call.now)
+        return Reply({**shown}, _lines(shown, call.now), error=error)
+    lines = list(_lines(done, call.now)) if yes else []
+    if done["left"]:
+        warn(f"Left as they are, because they changed just now: {', '.join(done['left'])}")
+    back = "holdfast redo" if verb_name == "undo" else "holdfast undo --list"
+    return Reply({**done}, [*lines, _said(done)], next=[back] if done["done"] else [])
+
+
+def _changes(shown: UndoReport) -> bool:
+    return bool(shown["files"] or shown["folders"] or shown["is_head_moved"])
+
+
+def _blocks(shown: UndoReport, request: UndoRequest) -> bool:
+    return bool(shown["conflicts"]) and not request.skip_conflicts
+
+
+def _said(done: UndoReport) -> str:
+    if not done["done"]:
+        return "Nothing was changed."
+    what = "Brought back" if done["kind"] == "redo" else "Taken back"
+    return f"{what}: {plural(len(done['files']), 'file')}. What was there is kept."
+
+
+def _lines(shown: UndoReport, now: int) -> Iterator[str]:
+    """What an undo changes, and what it leaves alone."""
+    if shown["note"]:
+        yield safe(shown["note"])
+    for row in shown["prompts"]:
+        yield style(_title(row, now), bold=True)
+    if not shown["files"] and not shown["folders"]:
+        yield "  It changed no file that is not as before already."
+    yield from _file_lines(shown["files"])
+    for folder in shown["folders"][:SHOWN]:
+        yield f"  {safe(folder)}/ (an empty folder)"
+    for one in shown["conflicts"]:
+        yield style(f"  conflict  {safe(one['path'])}: {safe(one['why'])}", "red")
+        yield from (f"    {diff_line(line)}" for line in one["sides"].splitlines()[: 2 * SHOWN])
+    yield from _left_lines(shown)
+    if shown["diff"]:
+        yield from map(diff_line, shown["diff"].removesuffix("\n").split("\n"))
+
+
+def _file_lines(files: Sequence[FileChange]) -> Iterator[str]:
+    words = {
+        "write": "",
+        "delete": "goes",
+        "merge": "merged with what changed since",
+        "mode": "mode",
+    }
+    rows = [
+        [
+            safe(one["path"]),
+            f"+{one['added']} -{one['removed']}" if one["added"] is not None else "no text",
+            words[one["how"]],
+            "untracked" if one["is_untracked"] else "",
+        ]
+        for one in files[:SHOWN]
+    ]
+    yield from (line.rstrip() for line in table(rows, indent="  "))
+    if len(files) > SHOWN:
+        yield f"  and {len(files) - SHOWN} more"
+
+
+def _left_lines(shown: UndoReport) -> Iterator[str]:
+    if shown["is_head_moved"]:
+        count = plural(len(shown["commits"]), "commit")
+        moves = (
+            "HEAD and the index move back"
+            if shown["moves_head"]
+            else "HEAD stays; --commits moves it and the index"
+        )
+        yield f"  {count} since. {moves}:"
+        yield from (f"    {safe(one)}" for one in shown["commits"])
+    for name, why in (
+        ("others", "left alone, only another session changed it"),
+        ("mixed", "left alone, another session changed it too; name it to take it back"),
+        ("submodules", "left alone, a repository inside this one"),
+        ("not_held", "not kept: too large, or not readable"),
+        ("ignored", "changed since and not kept: git ignores it (undo.include)"),
+    ):
+        found: Sequence[str] = shown[name]  # type: ignore[literal-required]
+        for path in found[:SHOWN]:
+            yield style(f"  {safe(path)}: {why}", dim=True)
+    if shown["other_prompts"]:
+        count = plural(shown["other_prompts"], "newer prompt")
+        yield style(f"  {count} of other sessions stay; --every-session takes them, too", dim=True)
+
+
+def _title(row: Row, now: int) -> str:
+    client = title_of(row["client"]) or "Holdfast"
+    text = f'"{safe(row["text"])}"' if row["text"] else row["kind"]
+    return f"{text}  {client}, {ago(row['at'], now)}{_remark(row)}"
+
+
+def _remark(row: Row) -> str:
+    if row["is_running"]:
+        return ", still at work"
+    return {
+        "interrupted": ", its end was not seen: your edits until the next prompt count as its own",
+        "late": ", kept late: its first tool did not wait",
+    }.get(row["how"], "")
+
+
+def _list_lines(rows: Sequence[Row], now: int) -> Iterator[str]:
+    if not rows:
+        yield "No prompt is known here yet."
+        return
+    shown = []
+    for row in rows:
+        number = str(row["number"]) if row["number"] else "-"
+        size = row["size"]
+        change = "at work" if row["is_running"] else ""
+        if size is not None:
+            change = f"{plural(size['files'], 'file')} +{size['added']} -{size['removed']}"
+            if not size["files"]:
+                change = "no change"
+        state = "undone" if row["kind"] == "prompt" and row["is_undone"] else ""
+        what = f'"{safe(row["text"])}"' if row["text"] else _kind(row)
+        client = title_of(row["client"]) if row["client"] else ""
+        shown.append([number, ago(row["at"], now), client, change, state, what])
+    yield from (line.rstrip() for line in table(shown))
+
+
+def _kind(row: Row) -> str:
+    if row["kind"] == "undo":
+        return f"undo  (back: holdfast undo --id {row['id'][:8]})"
+    return "redo" if row["kind"] == "redo" else "(work without a prompt)"
