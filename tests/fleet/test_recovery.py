@@ -358,9 +358,12 @@ def test_a_restart_begins_at_the_beginning(crashed: Scene) -> None:
 
 
 @pytest.mark.clause("FLEET-75")
-def test_the_package_after_a_restart_is_the_first_one(crashed: Scene, holdfast: Holdfast) -> None:
+def test_the_package_after_a_restart_is_the_first_one(scene: Scene, holdfast: Holdfast) -> None:
+    scene.start()
     first = holdfast("agent", "handoff", A).out
-    crashed.restart(yes=True)
+    scene.later(45).update(set={"stage": "S2.P2", "phase": "Specification - In Progress"})
+    assert "Resume S2.P2 now." in holdfast("agent", "handoff", A).out
+    scene.restart(yes=True)
     again = holdfast("agent", "handoff", A).out
     assert again == first
     assert "crashed" not in again
