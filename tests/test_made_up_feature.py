@@ -25,6 +25,7 @@ with Visitor(["."]) as visitor:
     records = visitor.data("/history.json")["records"]
     (href, *_) = [one["href"] for one in records if one["stream"] == "jot:default"]
     print(visitor.get(href).text)
+    print(visitor.get("/board").text)
 """
 TOOL = """
 import anyio
@@ -122,7 +123,10 @@ def test_every_face_knows_it(tree: Tree) -> None:
     tools, answer = tree.python(TOOL).splitlines()
     assert "'jot'" in tools
     assert "Jotted as" in answer
-    assert "jot number 1" in tree.python(PAGE)
+    shown, board = tree.python(PAGE).split("</html>")[:2]
+    assert "jot number 1" in shown
+    assert "Newest jots" in board
+    assert "by the tool" in board
     settings = {"jot.most": 9}
     (Path(tree.repository) / "holdfast.toml").write_text(
         "".join(f"{name} = {value}\n" for name, value in settings.items())

@@ -20,7 +20,7 @@ from holdfast.web.background import SpendingMeter
 from holdfast.web.workspaces import ServedWorkspace, Site
 
 LARGEST_NUMBER = 2**53
-Ranked = TypeVar("Ranked", "Page", "Ask", "Work")
+Ranked = TypeVar("Ranked", "Page", "Ask", "Work", "Section")
 
 
 @dataclass(frozen=True)
@@ -124,6 +124,19 @@ class Work:
     rank: int = 100
 
 
+@dataclass(frozen=True)
+class Section:
+    """A part of the board that a feature gives. `find` returns its data for all workspaces, and None to leave it
+    out; its `count`, if it has one, stands beside the title. `board_<name>.html` shows the data as `one`. The order
+    is that of `rank`: what needs a person is at 10, what runs at 20, what happened at 30, what it costs at 40. From
+    40 on a section stands beside the others where the screen is wide."""
+
+    name: str
+    title: str
+    find: Callable[[PageContext], dict[str, Any] | None]
+    rank: int = 100
+
+
 @dataclass(kw_only=True)
 class Card:
     """One piece of work on the board, such as a session. `lane` is its lane there, `figures` what it spent,
@@ -164,6 +177,7 @@ class Pages:
     changes: Sequence[PageChange] = ()
     asks: Sequence[Ask] = ()
     works: Sequence[Work] = ()
+    sections: Sequence[Section] = ()
     cards: Sequence[Cards] = ()
 
 
@@ -196,6 +210,10 @@ def asks() -> list[Ask]:
 
 def works() -> list[Work]:
     return _in_order(chain.from_iterable(part.works for part in _parts()))
+
+
+def sections() -> list[Section]:
+    return _in_order(chain.from_iterable(part.sections for part in _parts()))
 
 
 def files() -> list[PageFile]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.web.cards import list_sessions
 from holdfast.web.pages import board, doctor, history, record, session, work
-from holdfast.web.table import Ask, Page, Pages, Work
+from holdfast.web.table import Ask, Page, Pages, Section, Work
 
 PAGES = Pages(
     pages=(
@@ -42,5 +42,6 @@ PAGES = Pages(
             work.list_sessions,
         ),
     ),
+    sections=(Section("quotas", "Usage limits of your clients", board.find_quotas, rank=50),),
     cards=(list_sessions,),
 )

@@ -12,7 +12,7 @@ from holdfast.people.removed_stops import restore
 from holdfast.session.client_questions import list_waiting
 from holdfast.usage import quotas, usage_limits
 from holdfast.web.cards import DONE, NEEDS, QUIET, RUNNING, list_cards
-from holdfast.web.table import Card, PageContext, asks
+from holdfast.web.table import Card, PageContext, asks, sections
 from holdfast.web.workspaces import ServedWorkspace
 
 if TYPE_CHECKING:
@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 
 # Together they keep the page under 150 KB with 200 agents.
 MOST_CARDS, MOST_SILENT = {RUNNING: 200, QUIET: 80, DONE: 24}, 24
+# The board's own parts, with their ranks among those of the features. The last column is the narrow one.
+PARTS = (
+    ("needs", "Needs you", 10),
+    ("running", "Running", 20),
+    ("quiet", "Quiet or stale", 25),
+    ("done", "Done", 35),
+)
+BESIDE = 40
 # From this percentage on, a usage limit of a client has another colour.
 NEARLY = 80
 
@@ -39,11 +47,10 @@ def gather(page: PageContext) -> dict[str, Any]:
     for shown in lanes.values():
         shown.sort(key=lambda card: card.seen_at, reverse=True)
     waiting = {ask.name: sorted(take_all(ask.name), key=lambda one: one["at"]) for ask in asks()}
-    return {
+    found = {
         "workspaces": places,
         **waiting,
         "asks": list(waiting),
-        "quotas": _find_newest(take_all("quotas"), page.now),
         "silent": [vars(card) for card in silent[:MOST_SILENT]],
         "notices": take_all("notices"),
         **{
@@ -56,6 +63,27 @@ def gather(page: PageContext) -> dict[str, Any]:
             "needed": len(silent) + sum(map(len, waiting.values())),
         },
     }
+    return {**found, "parts": _list_parts(found, page)}
+
+
+def _list_parts(found: dict[str, Any], page: PageContext) -> list[dict[str, Any]]:
+    """Return the parts of the board in order: its own ones that hold something, and the sections of the features."""
+    counts = {**found["counts"], "needs": found["counts"]["needed"]}
+    parts = [
+        {"name": name, "title": title, "rank": rank, "count": counts[name], "one": None}
+        for name, title, rank in PARTS
+        if counts[name] or name in ("needs", "running")
+    ]
+    for section in sections():
+        try:
+            one = section.find(page)
+        except (HoldfastError, OSError) as error:
+            one = {"problem": str(error)}
+        if one is not None:
+            shown = {"name": section.name, "title": section.title, "rank": section.rank}
+            parts.append({**shown, "count": one.get("count"), "one": one})
+    parts.sort(key=lambda part: part["rank"])
+    return [{**part, "is_beside": part["rank"] >= BESIDE} for part in parts]
 
 
 def _gather_place(place: ServedWorkspace, page: PageContext) -> dict[str, Any]:
@@ -68,7 +96,6 @@ def _gather_place(place: ServedWorkspace, page: PageContext) -> dict[str, Any]:
         "hint": "",
         "stopped": None,
         "cards": [],
-        "quotas": [],
         "notices": [],
         "found": None,
         "is_new": False,
@@ -88,7 +115,6 @@ def _gather_place(place: ServedWorkspace, page: PageContext) -> dict[str, Any]:
         ]
         for ask in asks():
             found[ask.name] = [{"workspace": place.key, **one} for one in ask.find(place, page)]
-        found["quotas"] = quotas.list_quotas(workspace, page.now)
         if not found["cards"] and not any(found[ask.name] for ask in asks()):
             found["is_new"] = True
             found["found"] = page.meter.found(place.root)
@@ -118,21 +144,22 @@ def list_limits(place: ServedWorkspace, page: PageContext) -> list[dict[str, Any
     ]
 
 
-def _find_newest(told: list[ClientQuota], now: int) -> list[dict[str, Any]]:
-    """Return each limit once: the account is the same in all workspaces, and the newest reading counts."""
-    newest: dict[tuple[str, str], ClientQuota] = {}
-    for one in sorted(told, key=lambda one: one["at"]):
-        newest[one["client"], one["name"]] = one
-    return [
+def find_quotas(page: PageContext) -> dict[str, Any] | None:
+    """Return each usage limit once: the account is the same in all workspaces, and the newest reading counts."""
+    told: list[ClientQuota] = []
+    page.read_all(lambda place: told.extend(quotas.list_quotas(place.workspace, page.now)))
+    newest = {(one["client"], one["name"]): one for one in sorted(told, key=lambda one: one["at"])}
+    shown = [
         {
             **one,
             "title": title_of(one["client"]),
-            "said": quotas.describe(one, now),
+            "said": quotas.describe(one, page.now),
             "filled": min(one["percent"], quotas.FULL),
             "tone": _find_tone(one["percent"]),
         }
         for one in sorted(newest.values(), key=lambda one: (one["client"], -one["percent"]))
     ]
+    return {"quotas": shown} if shown else None
 
 
 def _find_tone(percent: float) -> str:
