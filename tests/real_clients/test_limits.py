@@ -50,6 +50,21 @@ def test_an_emergency_stop_freezes_it(client: Client) -> None:
     assert not MARK.exists()
 
 
+def test_a_limit_stops_a_turn_at_most_one_call_late(client: Client) -> None:
+    limits = Path(".autopilot/config.yaml")
+    limits.parent.mkdir()
+    limits.write_text("thresholds:\n  stop: {tokens: 18k}\n")
+    client.install()
+    # Copilot writes down what an answer cost a moment later.
+    lines = [f"touch mark{number}; sleep 0.5" for number in range(9)]
+    calls = [{**client.shell(line), "tokens": 4_000} for line in lines]
+    run = client.run("do it", calls)
+    assert run.code == 0, run.told
+    # The fifth answer of the model goes over it.
+    assert 4 <= len(list(Path().glob("mark*"))) <= 5, client.holdfast("guard", "check", ends_with=7)
+    assert "Stopped by guard: Tokens at " in client.holdfast("status")
+
+
 def test_what_the_model_cost_sets_the_alert(claude: Client) -> None:
     limits = Path(".autopilot/config.yaml")
     limits.parent.mkdir()

@@ -277,7 +277,7 @@ look() {
     spent=$mark.spent written=''
     [ -f "$spent" ] && IFS= read -r written <"$spent" || spent=$mark.since
     set +f
-    for path in "$root/.autopilot/config.yaml" "$written" "${written%.*}"/subagents/*; do
+    for path in "$root/.autopilot/config.yaml" "$written" "$written-wal" "${written%.*}"/subagents/*; do
       [ "$path" -nt "$spent" ] && set -f && return 1
     done
     set -f

@@ -59,7 +59,9 @@ def follow_spending(session: str, workspace: Workspace, now: int) -> None:
     from holdfast.clients.discovery import files_of, modified_at
 
     looked = session_files.seen_at(workspace, session, SPENT)
-    written = [modified_at(source["path"]) for source in files_of(session)]
+    # A database has what is new in its log.
+    paths = [source["path"] + end for source in files_of(session) for end in ("", "-wal")]
+    written = [modified_at(path) for path in paths]
     if written and (looked is None or max(written) >= looked):
         session_files.is_due(workspace, session, SPENT, 0, now)
         for check in registry.hooks_at("paid"):

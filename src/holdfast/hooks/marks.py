@@ -92,10 +92,17 @@ def _leave_spent(place: str, workspace: Workspace, session: str, transcript: str
         _unlink(place + SPENT)
         return
     known = session_files.read(workspace, session, session_files.TRANSCRIPT).get("path", "")
-    path = transcript or str(known)
+    path = transcript or str(known) or _path_of(session)
     looked = session_files.seen_at(workspace, session, LOOKED_SPENT)
     if path and "\n" not in path:
         _write(place + SPENT, f"{path}\n", 0 if looked is None else looked)
+
+
+def _path_of(session: str) -> str:
+    """Return the file of a session whose client does not name it in its events."""
+    from holdfast.clients.discovery import files_of
+
+    return next((source["path"] for source in files_of(session)), "")
 
 
 def drop(client: str, session: str, *, key: str = "") -> None:

@@ -63,7 +63,7 @@ def before(event: HookEvent, client: Client, workspace: Workspace, now: int) -> 
     if why or event.looks_after:
         look(event.session, workspace, now, every=EVERY_WHEN_HELD if why else event.looks_after)
         why = find_hold(workspace, event.session)
-    elif not event.is_deferred:
+    if not why and not event.is_deferred:
         follow_spending(event.session, workspace, now)
         why = find_hold(workspace, event.session)
     if why and not is_way_out(event):
