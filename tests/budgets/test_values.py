@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -159,3 +161,18 @@ def test_a_report_that_is_no_amount_is_refused(scene: Scene, report: dict[str, A
     with pytest.raises(Usage):
         scene.do("add", **report)
     assert not scene.state["opened"]
+
+
+def test_status_says_the_cost_its_limit_and_how_old_the_figure_is(
+    repository: Path, holdfast: Holdfast
+) -> None:
+    holdfast("guard", "check", "--cost", "4.2")
+    assert re.search(
+        r"budget:default .*just now +cost \$4\.20 of \$50\.00$", holdfast("status").out, re.M
+    )
+
+
+def test_status_says_that_an_unknown_cost_is_not_limited(scene: Scene, holdfast: Holdfast) -> None:
+    scene.check()
+    assert scene.state["values"]["cost"] is None
+    assert "cost unknown: $50.00 stops nothing" in holdfast("status").out
