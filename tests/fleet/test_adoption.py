@@ -190,6 +190,43 @@ def test_an_agent_that_was_archived_by_the_document_s_mv_is_taken_over_with_what
     assert "Checkpoint File: agent_checkpoints/secondary_a_crashed_" in told.out
 
 
+def test_the_work_of_an_agent_that_was_archived_by_mv_is_brought_over(
+    scene: Scene, git: Git, holdfast: Holdfast, shell: Shell
+) -> None:
+    old, new = (scene.root.parent / name for name in ("old", "new"))
+    for root in (old, new):
+        git("worktree", "add", "--quiet", str(root), at=scene.root)
+    holdfast("agent", "start", PRIMARY, "--feature", "feature_01")
+    holdfast("agent", "start", A, "--feature", FEATURE, "-C", str(old))
+    (old / "half.md").write_text("half a page\n", "utf-8")
+    holdfast("agent", "beat", A, "--step", "Writing half.md", "-C", str(old))
+    shell(
+        "mv agent_checkpoints/secondary_a.json agent_checkpoints/secondary_a_crashed_$(date +%s).json",
+        scene.root,
+    )
+    told = holdfast("agent", "takeover", A, "--by", C, "-C", str(new)).out
+    command = next(line for line in told.splitlines() if "snapshot restore" in line).split()
+    assert holdfast(*command[1:], "-C", str(new)).code == 0
+    assert (new / "half.md").read_text("utf-8") == "half a page\n"
+    assert "Instructions: Resume from S2.P1: Writing half.md" in told, "not: no work done yet"
+    again = holdfast("agent", "start", C, "-C", str(new))
+    assert "holdfast agent resume Secondary-C" in again.err, "it is at work already"
+
+
+def test_the_primary_s_start_brings_the_files_of_the_others_to_its_folder(
+    scene: Scene, git: Git, holdfast: Holdfast
+) -> None:
+    tree = scene.root.parent / "own"
+    git("worktree", "add", "--quiet", str(tree), at=scene.root)
+    holdfast("agent", "start", A, "--feature", FEATURE, "-C", str(tree))
+    early = holdfast("agent", "handoff", "Secondary-B", "--feature", "feature_03")
+    assert "There is no Agent-Primary yet" in early.err
+    holdfast("agent", "start", PRIMARY, "--feature", "feature_01")
+    assert scene.file()["feature"] == FEATURE
+    late = holdfast("agent", "handoff", "Secondary-B", "--feature", "feature_03")
+    assert "There is no Agent-Primary" not in late.err
+
+
 def test_work_that_is_brought_over_keeps_the_successor_s_files(
     scene: Scene, git: Git, holdfast: Holdfast
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from holdfast.clients.table import own_id
@@ -13,7 +14,7 @@ from holdfast.fleet.epic import machine_name, own_machine_of
 from holdfast.fleet.messages import open_channel, tell_primary
 from holdfast.fleet.roster import listing
 from holdfast.fleet.rules import handoff
-from holdfast.fleet.rules.agent import refuse_resume
+from holdfast.fleet.rules.agent import refuse_at_work, refuse_resume
 from holdfast.fleet.rules.checkpoint import parse
 from holdfast.fleet.rules.model import PRIMARY, check_feature
 from holdfast.fleet.rules.verdict import age_minutes, liveness, too_old_lines
@@ -21,7 +22,7 @@ from holdfast.fleet.updates import repair_file
 from holdfast.kernel import clock
 from holdfast.kernel.clock import instant_of
 from holdfast.kernel.commit import Order
-from holdfast.kernel.errors import Conflict, NotFound, Usage
+from holdfast.kernel.errors import Conflict, HoldfastError, NotFound, Usage
 from holdfast.kernel.rules import Unparsable
 from holdfast.kernel.text import quote
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
@@ -37,12 +38,13 @@ if TYPE_CHECKING:
 
     class StartAgentRequest(AgentRequest, total=False):
         """`package` is a parsed handoff package, `archive` the path of an archived checkpoint to start
-        from. With `or_resume`, or a package, an agent that is at work already is resumed."""
+        from, `origin` where its work is. With `or_resume`, or a package, an agent that is at work already is resumed."""
 
         feature: str
         transcript: str
         package: Package
         archive: str
+        origin: Origin | None
         or_resume: bool
 
     class ResumeAgentRequest(AgentRequest, total=False):
@@ -70,12 +72,15 @@ def start(context: FleetContext, request: StartAgentRequest) -> AgentResult:
     archive = request.get("archive") or ""
     saved = _read_archive(context, archive) if archive else None
     feature = feature or str((saved or {}).get("feature") or "")
+    if id and not feature:
+        refuse_at_work(context.agent(id).state, takes_over=False)
     if not id or not feature:
         raise Usage(
             "An agent begins with its id and its feature.",
             hint="holdfast agent start Secondary-A --feature feature_02_team_penalty",
         )
-    return _start(context, id, feature, transcript=request.get("transcript", ""), saved=saved)
+    transcript, origin = request.get("transcript", ""), request.get("origin")
+    return _start(context, id, feature, transcript=transcript, saved=saved, origin=origin)
 
 
 def _is_at_work(context: FleetContext, id: str, feature: str, *, can_resume: bool) -> bool:
@@ -110,6 +115,7 @@ def _start(
     *,
     transcript: str = "",
     saved: dict[str, Any] | None = None,
+    origin: Origin | None = None,
 ) -> AgentResult:
     """Begin a life; with `saved`, an archived checkpoint, where that one stopped."""
     check_feature(feature)
@@ -125,7 +131,7 @@ def _start(
         "agent": id,
         "feature": feature,
         "life": life,
-        **({"from": {**saved, "feature": feature}} if saved else {}),
+        **({"from": {**saved, "feature": feature}, "origin": origin} if saved else {}),
         **describe_files(agent, feature),
     }
     claim = {"do": "claim", "agent": id, "session": life["session"]}
@@ -136,6 +142,7 @@ def _start(
         message = handoff.resume_message(saved, {}, age_of(saved, context.now))
         result.lines = [*handoff.resume_lines(saved, missing), *result.lines, "", message]
     result.next = [f"holdfast agent beat {quote(id)} --step '...'", "holdfast agent list"]
+    tell_origin(result, origin)
     _introduce(agent, feature)
     return result
 
@@ -216,10 +223,14 @@ def _refuse_taken(agent: FleetAgent, feature: str) -> None:
 
 
 def _introduce(agent: FleetAgent, feature: str) -> None:
-    """Create the two message files between an agent and the Primary, and report the start."""
-    if agent.id == PRIMARY:
-        return
+    """Create the two message files between an agent and the Primary, and report the start. The Primary's own start
+    brings the files of the others to the Epic Path."""
     context = agent.context
+    if agent.id == PRIMARY:
+        for entry in listing(agent.epic, context.now):
+            with suppress(HoldfastError, OSError):
+                context.agent(entry["agent_id"]).take_in_copy()
+        return
     open_channel(context, agent.epic, PRIMARY, agent.id)
     tell_primary(
         context,

@@ -316,6 +316,11 @@ def handoff_command(call: Call, agent: str, feature: str, old: str, epic: str | 
     With --from, AGENT takes over from a crashed agent. Otherwise it starts at S2.P1, or resumes.
     """
     context = context_for(handoff, call, epic)
+    if agent != PRIMARY and context.find_home(agent) is None:
+        warn(
+            f"There is no {PRIMARY} yet. Until it starts, the files of {agent} stay in the agent's own worktree: "
+            f"holdfast agent start {PRIMARY} --feature FEATURE"
+        )
     text = handoff(context, {"agent": agent, "feature": feature, "taken_from": old})
     return Reply({"agent_id": agent, "text": text}, [safe(line) for line in text.split("\n")])
 

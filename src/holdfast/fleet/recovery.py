@@ -127,8 +127,11 @@ def takeover(context: FleetContext, request: TakeoverRequest) -> AgentResult:
     gone = context.agent(old)
     gone.look()
     if archive and (gone.state["checkpoint"] is None or gone.archived_as()):
+        origin, problems = transfer.origin_of(gone)
         gone.settle()
-        return start_agent(context, {"agent": new, "archive": archive})
+        found = start_agent(context, {"agent": new, "archive": archive, "origin": origin})
+        found.warnings += problems
+        return found
     gone = _load_unfinished(context, old)
     if not request.get("yes"):
         _refuse_unless_dead(gone)

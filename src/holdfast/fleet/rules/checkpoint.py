@@ -28,6 +28,10 @@ _CHOICES = {"agent_type": TYPES, "stage": STAGES, "status": STATUSES}
 TIMES = ("last_checkpoint", "next_checkpoint_expected")
 _CHECKED = (*_LISTS, *_TEXTS, *_CHOICES, *TIMES, "can_resume", "coordination_state")
 _REQUIRED = (*TIMES, "coordination_state")
+# FLEET-30.
+FIRST_RECOVERY = (
+    "Just started S2.P1. No work done yet. Start from beginning of S2.P1 Research Phase guide."
+)
 # The completed steps of every first checkpoint; FLEET-30.
 _FIRST_STEPS = ("Received handoff package", "Verified epic path", "Created checkpoint file")
 
@@ -47,8 +51,7 @@ def create_first(agent: str, session: str, feature: str, now: int) -> dict[str, 
         "can_resume": True,
         "blockers": [],
         "files_modified": [],
-        "recovery_instructions": "Just started S2.P1. No work done yet. "
-        "Start from beginning of S2.P1 Research Phase guide.",
+        "recovery_instructions": FIRST_RECOVERY,
         "current_step": "Reading S2.P1 guide",
         "completed_steps": list(_FIRST_STEPS),
         "next_steps": list(TASKS["S2.P1"]),

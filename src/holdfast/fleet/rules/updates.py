@@ -125,12 +125,21 @@ def _coordinate(
     after["coordination_state"] = coordination
 
 
+def _recovery_at(checkpoint: dict[str, Any]) -> str:
+    """Return the instructions of an agent that states none, once it has begun."""
+    return f"Resume from {checkpoint.get('stage')}: {checkpoint.get('current_step')}"
+
+
 def _beat(state: AgentState, after: dict[str, Any], command: Any, now: int) -> dict[str, Any]:
     if after["status"] == "COMPLETE" != (state["checkpoint"] or {}).get("status"):
         raise Usage(
             "A heartbeat does not complete a feature.",
             hint=f"holdfast agent complete {quote(state['agent'])}",
         )
+    before: dict[str, Any] = state["checkpoint"] or {}
+    is_unstated = after["recovery_instructions"] in (file.FIRST_RECOVERY, _recovery_at(before))
+    if is_unstated and after["current_step"] != before.get("current_step"):
+        after["recovery_instructions"] = _recovery_at(after)
     return {}
 
 
