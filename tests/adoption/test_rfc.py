@@ -43,3 +43,15 @@ def test_one_command_writes_a_boundary_and_keeps_the_rest(
     assert (fields["strictness"], fields["checkpoint_version"]) == ("Full", 4)
     assert folders.run_script("jq -r .current_phase .ohrfc/RFC-001/state.json") == "gate_a\n"
     assert holdfast("rfc", "lint").out == "No errors.\n"
+
+
+def test_refused_answers_change_nothing(
+    repository: Path, holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, state = folders.put_rfc()
+    state.write_text(json.dumps(json.loads(state.read_text("utf-8"))), "utf-8")
+    before = folders.contents()
+    words = io.TextIOWrapper(io.BytesIO(b"### Design Reasoning Notes\nno bullet\n"), "utf-8")
+    monkeypatch.setattr(sys, "stdin", words)
+    assert holdfast("rfc", "transition", "design-gate-a", "--from", "-").code == 2
+    assert folders.contents() == before

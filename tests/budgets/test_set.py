@@ -59,6 +59,18 @@ def test_a_lower_stop_takes_its_alert_along(scene: Scene) -> None:
     assert text.count("cost: 5") == 2
 
 
+def test_a_level_in_braces_is_changed_within_them(scene: Scene) -> None:
+    CONFIG.parent.mkdir(exist_ok=True)
+    CONFIG.write_text(
+        "thresholds:\n  alert: {context: 40}\n  stop: {cost: 50.00, context: 50} # Kim\n", "utf-8"
+    )
+    assert person("set", "cost", "5").code == 0
+    assert person("set", "cost", "4", "--level", "alert").code == 0
+    assert CONFIG.read_text("utf-8") == (
+        "thresholds:\n  alert: {context: 40, cost: 4}\n  stop: {cost: 5, context: 50} # Kim\n"
+    )
+
+
 def test_only_a_person_sets_a_limit(scene: Scene, holdfast: Holdfast) -> None:
     answer = holdfast("guard", "set", "cost", "5")
     assert answer.code == 4

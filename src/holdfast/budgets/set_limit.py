@@ -104,7 +104,7 @@ def _read(file: TreeFile) -> str:
 
 
 def put_number(text: str, level: str, type: str, number: str) -> str:
-    """Return YAML in block style with one number of `thresholds` replaced or added."""
+    """Return YAML with one number of `thresholds` replaced or added; a level may be in braces on its line."""
     lines = text.split("\n")
     first, last, indent = 0, len(lines), ""
     for depth, name in enumerate(("thresholds", level, type)):
@@ -124,6 +124,16 @@ def put_number(text: str, level: str, type: str, number: str) -> str:
             head = lines[at].partition(":")[0]
             comment = re.search(r"\s+#.*$", lines[at])
             lines[at] = f"{head}: {number}{comment[0] if comment else ''}"
+            break
+        braces = re.fullmatch(r"([^{#]*\{)([^{}]*)(\}\s*(?:#.*)?)", lines[at])
+        if name == level and braces:
+            before, inner, after = braces.groups()
+            known = re.compile(rf"(?<![\w\"'])[\"']?{type}[\"']?\s*:[^,]*")
+            more = f"{inner.rstrip()}, " if inner.strip() else ""
+            said = f"{type}: {number}"
+            lines[at] = (
+                before + (known.sub(said, inner) if known.search(inner) else more + said) + after
+            )
             break
         first = at + 1
         last = next((n for n in range(first, last) if _is_outside(lines[n], lines[at])), last)

@@ -124,12 +124,12 @@ def ask(workspace: Workspace, group: str, id: str = "") -> Questions:
 def write(context: RfcContext, request: WriteRequest) -> WriteResult:
     """Make the answers fit without losing a word and write both files, or refuse them."""
     with Reader(context.workspace) as reader:
-        state = _enter(context, reader, request)
+        state = _enter(reader, request)
         command, warnings = _command_for(reader, state, request.group, request.answers)
         if request.dry_run:
             records = rules.decide(state, command, context.now).records
             return _result_of(state_after(state, records), warnings, None)
-        outcome, kept = _execute(context, state["id"], command)
+        outcome, kept = _execute(context, reader, state["id"], command)
         after = state if outcome["queued"] else reader.stored(state["id"])[0]
         return _result_of(after, [*kept, *warnings], outcome)
 
@@ -137,7 +137,7 @@ def write(context: RfcContext, request: WriteRequest) -> WriteResult:
 def transition(context: RfcContext, request: TransitionRequest) -> TransitionResult:
     """Leave a phase: change state.json, and write the answers if they are given."""
     with Reader(context.workspace) as reader:
-        state = _enter(context, reader, request)
+        state = _enter(reader, request)
         command: dict[str, Any] = {
             "do": "move",
             "name": request.name,
@@ -161,7 +161,7 @@ def transition(context: RfcContext, request: TransitionRequest) -> TransitionRes
             after = state_after(state, rules.decide(state, command, context.now).records)
             taken = version_of(after["fields"]) > version_of(state["fields"])
         else:
-            outcome, warnings = _execute(context, state["id"], command)
+            outcome, warnings = _execute(context, reader, state["id"], command)
             queued = bool(outcome["queued"])
             after = state if queued else reader.stored(state["id"])[0]
             kinds = {record["kind"] for record in outcome["records"]}
@@ -214,15 +214,11 @@ def _check_restart(reader: Reader, state: RfcState) -> list[str]:
 # Steps that both share
 
 
-def _enter(
-    context: RfcContext, reader: Reader, request: WriteRequest | TransitionRequest
-) -> RfcState:
-    """Find the RFC, check that its files fit together, take them over if they have no record."""
+def _enter(reader: Reader, request: WriteRequest | TransitionRequest) -> RfcState:
+    """Find the RFC, and check that its files fit together."""
     id = reader.find(request.id)
     if not request.accept_versions:
         _check_versions(reader, id)
-    if not request.dry_run:
-        adopt(context, reader, id)
     state, _ = reader.state(id)
     if not state["fields"]:
         raise unknown(id)
@@ -254,8 +250,12 @@ def _command_for(
     return {**command, "sections": sections, "artifacts": artifacts}, warnings
 
 
-def _execute(context: RfcContext, id: str, command: dict[str, Any]) -> tuple[Outcome, list[str]]:
-    """Commit a command. The warnings name files that could not be read and are in quarantine."""
+def _execute(
+    context: RfcContext, reader: Reader, id: str, command: dict[str, Any]
+) -> tuple[Outcome, list[str]]:
+    """Commit a command, once nothing refuses it: files without a record are taken over first. The warnings name files
+    that could not be read and are in quarantine."""
+    adopt(context, reader, id)
     workspace, stream = context.workspace, stream_of(id)
     writer = open_writer(workspace)
     head = workspace.journal.head(stream)
