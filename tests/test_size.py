@@ -16,7 +16,7 @@ LIMITS = {
     "testing": 1445,
     "undo": 2913,
     MODULES: 954,
-    "budgets": 5360,
+    "budgets": 5370,
     "cli": 3616,
     "clients": 9262,
     "contrib": 3145,
