@@ -96,7 +96,7 @@ def _registry_entry() -> dict[str, object]:
         "transport": {"type": "stdio"},
     }
     return {
-        "$schema": "https://static.modelcontextprotocol.io/schemas/2025-09-29/server.schema.json",
+        "$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
         "name": REGISTRY_NAME,
         "description": "Continue the last session of a coding agent, find past ones, record decisions, ask a person.",
         "version": __version__,

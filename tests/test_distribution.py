@@ -34,6 +34,8 @@ def test_no_page_and_no_hint_names_the_package_of_the_other_project() -> None:
 def test_the_entry_of_the_mcp_registry_is_of_this_version_and_form() -> None:
     entry = json.loads((TOP / "server.json").read_text())
     jsonschema.validate(entry, json.loads((TOP / "tests/schemas/mcp_server.json").read_text()))
+    # The registry's own program refuses an older schema.
+    assert entry["$schema"].split("/")[-2] == "2025-12-11"
     (package,) = entry["packages"]
     assert entry["version"] == package["version"] == __version__
     assert package["identifier"] == distribution.NAME
