@@ -86,6 +86,25 @@ class Copies:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Searched:
+    """A stream that `holdfast find` searches beside the sessions of clients.
+
+    Args:
+        title: what wrote it, for people.
+        stream: its name, which `holdfast show` takes.
+        version: its version: it is read again when it has another one.
+        at: when it was written to last.
+        read: returns its texts in order, each with what it was, as `memory.documents` names it.
+    """
+
+    title: str
+    stream: str
+    version: int
+    at: str
+    read: Callable[[], Sequence[tuple[Any, str]]]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Trustable:
     """Something that counts only after a person said so: its name, what it says, what it may do then, and the
     function that lets it count."""

@@ -11,10 +11,12 @@ from holdfast.kernel.workspace import discover
 from tests.cli import conftest as command_line
 from tests.cli.conftest import Holdfast
 from tests.conftest import Git
+from tests.session import world
 from tests.undo import scene
 from tests.undo.scene import Prompts, bad_idea, picture_of
 
 holdfast, rich, prompts = command_line.holdfast, scene.rich, scene.prompts
+home = world.home
 
 
 def prompt(prompts: Prompts, text: str, act: object = None) -> None:
@@ -217,6 +219,43 @@ def test_two_agents_in_one_folder(rich: Path, prompts: Prompts, holdfast: Holdfa
     assert (rich / "one.py").read_text().startswith("line 0\n")
     assert holdfast("undo", "2", "two.py", "--yes").code == 0
     assert (rich / "two.py").read_text().startswith("line 0\n")
+
+
+def test_a_redo_brings_back_what_an_undo_of_running_work_took(
+    rich: Path, prompts: Prompts, holdfast: Holdfast
+) -> None:
+    """An undo is the person's own: no session that is still at work has a part in it."""
+    prompts.begin("Stopped with Esc")
+    (rich / "one.py").unlink()
+    (rich / "new.py").write_text("new\n")
+    after = picture_of(rich)
+    assert holdfast("undo", "--yes").code == 0
+    assert not (rich / "new.py").exists()
+    assert holdfast("redo", "--yes").code == 0
+    assert picture_of(rich) == after
+
+
+def test_a_session_that_was_killed_has_no_part_in_later_prompts(
+    rich: Path, prompts: Prompts, holdfast: Holdfast, home: Path
+) -> None:
+    prompts.begin("Killed", session="dead")
+    (rich / "two.py").write_text("of the killed one\n")
+    transcript = home / ".claude/projects/shop/dead.jsonl"
+    transcript.parent.mkdir(parents=True)
+    transcript.touch()
+    written = prompts.now / 1000 + 0.5
+    prompts.begin("By shell", session="alive")
+    (rich / "one.py").write_text("by shell\n")
+    prompts.end(session="alive")
+    assert holdfast("undo", "--json").data["mixed"] == ["one.py"], "both were at work"
+
+    os.utime(transcript, (written, written))
+    rows = holdfast("undo", "--list", "--json").data["prompts"]
+    assert [(one["is_running"], one["how"]) for one in rows] == [(False, ""), (False, "interrupted")]
+    shown = holdfast("undo", "--yes", "--json").data
+    assert [one["path"] for one in shown["files"]] == ["one.py"]
+    assert shown["mixed"] == []
+    assert (rich / "two.py").read_text() == "of the killed one\n"
 
 
 def test_a_folder_without_git(

@@ -191,7 +191,6 @@ def _choose_among(
 def _hit(
     index: Index, known: IndexedSession, score: float, lines: list[Line], here: SessionPlace
 ) -> Hit:
-    is_there = os.path.exists(known["path"])
     return {
         "session": known["session"],
         "client": known["client"],
@@ -202,7 +201,7 @@ def _hit(
         "score": round(score, 3),
         "lines": lines,
         "files": _files_since(index, known, lines),
-        "is_kept": not is_there,
+        "is_kept": bool(known["path"]) and not os.path.exists(known["path"]),
         "transcript": known["path"],
         "open": command_to_open(known, here),
     }

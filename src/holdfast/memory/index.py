@@ -24,7 +24,6 @@ from holdfast.memory.documents import Packer, Piece
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from holdfast.clients.discovery import FoundSession
     from holdfast.clients.transcripts import ReadProgress
 
 Value = TypeVar("Value")
@@ -132,7 +131,7 @@ class Index:
         """Return all pieces of a session, in order."""
         return [one for _, parts in self.pieces(*span(session)) for one in parts]
 
-    def write_session(self, found: FoundSession, values: dict[str, Any]) -> int:
+    def write_session(self, client: str, session: str, values: dict[str, Any]) -> int:
         """Add a session, or change what is known of it; its number."""
         names = ["client", "session", *values]
         update = ", ".join(f"{name} = excluded.{name}" for name in values)
@@ -140,7 +139,7 @@ class Index:
             f"INSERT INTO session({', '.join(names)}) VALUES ({', '.join('?' * len(names))}) "
             f"ON CONFLICT(client, session) DO UPDATE SET {update} RETURNING id"
         )
-        return int(self.ask(sql, found["client"], found["session"], *values.values())[0][0])
+        return int(self.ask(sql, client, session, *values.values())[0][0])
 
     def write_documents(self, session: int, pieces: Sequence[Piece]) -> None:
         """Put a session's documents in the place of those that it had."""

@@ -24,6 +24,9 @@ SHORTEST_ID = 4
 
 def command_to_open(known: IndexedSession, here: SessionPlace) -> str:
     """Return the command that prints the pack of a session of the index, for a caller in some folder."""
+    if not known["path"]:
+        elsewhere = () if here.holds(known["cwd"]) else ("-C", known["cwd"])
+        return command(*elsewhere, "show", known["session"])
     if here.holds(known["cwd"]):
         return command("resume", "--session", known["session"])
     is_there = os.path.exists(known["path"])
@@ -35,13 +38,24 @@ def command_to_open(known: IndexedSession, here: SessionPlace) -> str:
 def open_session(
     workspace: Workspace | None, client: Any, session: str, path: str, *, cwd: str, now: int
 ) -> str:
-    """Return the pack of a session that was found, of any project."""
+    """Return the pack of a session that was found, of any project. Of a stream, return the texts that are indexed."""
+    if not path:
+        return _texts_of(session, cwd)
     found: FoundSession | None = None
     if client == "opencode" or not os.path.isfile(path):
         found = found_session(client, session, path, 0, cwd)
     else:
         found = finder_of(client).session_at(path, 0)
     return resume_transcript(found or found_at(path), {}, now, workspace)["pack"]
+
+
+def _texts_of(stream: str, cwd: str) -> str:
+    index = open_known()
+    if index is None:
+        return ""
+    with index:
+        rows = index.sessions("WHERE session = ? AND cwd = ?", stream, cwd)
+        return "\n".join(one.text for row in rows for one in index.pieces_of(row["id"]))
 
 
 def find_elsewhere(workspace: Workspace, id: str, *, now: int) -> dict[str, str] | None:

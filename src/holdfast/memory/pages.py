@@ -61,7 +61,8 @@ def _shown(hit: Hit, places: Sequence[ServedWorkspace]) -> dict[str, Any]:
         {**line, "what": WHAT[line["what"]], "parts": split_marked(line["text"], line["words"])}
         for line in hit["lines"]
     ]
-    href = link_to(of.key, f"session:{hit['session']}") if of is not None else ""
+    stream = f"session:{hit['session']}" if hit["transcript"] else hit["session"]
+    href = link_to(of.key, stream) if of is not None else ""
     return {**hit, "title": title_of(hit["client"]), "lines": lines, "href": href}
 
 

@@ -58,7 +58,7 @@ def remember(
     def bring_up(index: Index) -> tuple[Updated, int]:
         updated = update(index, place, progress=progress)
         with index.writing():
-            for one in index.sessions("WHERE ended < ? AND ended != ''", oldest):
+            for one in index.sessions("WHERE ended < ? AND ended != '' AND path != ''", oldest):
                 if not os.path.exists(one["path"]):
                     index.remove(one["id"])
         return updated, int(index.ask("SELECT count(*) FROM session")[0][0])

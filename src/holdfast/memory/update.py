@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 import apsw
 
+from holdfast import registry
 from holdfast.clients import kept
 from holdfast.clients.conversation import lets_go_on, redact
 from holdfast.clients.discovery import SessionPlace, finder_of
@@ -21,7 +22,7 @@ from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.redact import Redactor
 from holdfast.kernel.text import one_line
 from holdfast.kernel.workspace import discover
-from holdfast.memory.documents import pieces_of
+from holdfast.memory.documents import Piece, pieces_of
 from holdfast.memory.exclude import is_excluded
 from holdfast.memory.forget import is_forgotten
 from holdfast.memory.index import only_indexer
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from holdfast.clients.conversation import SessionEvent
     from holdfast.clients.discovery import FoundSession
     from holdfast.memory.index import Index, IndexedSession
+    from holdfast.parts import Searched
 
 # All files are looked at again after so many seconds; in between, only what is newer than the newest one.
 COMPLETE_EVERY = 600
@@ -150,6 +152,7 @@ def _update(
                     progress(done, len(changed))
                 if time.monotonic() > batch_end:
                     break
+    _take_streams(index, place.folder if isinstance(place, Everywhere) else place.path, rules, end)
     if is_due:
         drop_excluded(
             index, [cwd for (cwd,) in index.ask("SELECT DISTINCT cwd FROM session")], rules
@@ -159,6 +162,43 @@ def _update(
         with index.writing():
             index.keep_meta("complete", canonical_json.dumps(complete))
     return {"read": done, "left": len(changed) - done, "skipped": skipped, "is_busy": False}
+
+
+def _take_streams(index: Index, folder: str, rules: Rules, end: float) -> None:
+    """Read what changed of the streams that features let `find` search, in the workspace of a folder. Their sessions
+    have no path."""
+    registry.all_features()
+    try:
+        workspace = discover(folder)
+        redactor = rules.of(workspace.root)
+        if redactor is None or not workspace.exists():
+            return
+        sql = "SELECT session, modified FROM session WHERE path = '' AND cwd = ?"
+        known = dict(index.ask(sql, workspace.root))
+        for list_texts in registry.offers("texts"):
+            for one in list_texts(workspace):
+                if known.get(one.stream) != one.version and time.monotonic() < end:
+                    _take_stream(index, workspace.root, one, redactor)
+        workspace.close()
+    except HoldfastError:  # the journal is away, or broken: `status` says so
+        return
+
+
+def _take_stream(index: Index, root: str, one: Searched, redactor: Redactor) -> None:
+    pieces = [Piece(what, "", redactor.text(text), True) for what, text in one.read()]
+    telling = sorted(pieces, key=lambda each: each.what != "asked")[:1]
+    values = {
+        "path": "",
+        "cwd": root,
+        "request": one_line(telling[0].text, LONGEST_REQUEST) if telling else "",
+        "began": one.at,
+        "ended": one.at,
+        "modified": one.version,
+        **{name: 0 for name in ("edits", "size", "skipped")},
+        **{name: "" for name in ("branch", "progress", "problem")},
+    }
+    with index.writing():
+        index.write_documents(index.write_session(one.title, one.stream, values), pieces)
 
 
 def _list_kept(place: SessionPlace) -> Iterator[FoundSession]:
@@ -206,9 +246,8 @@ def _take(index: Index, found: FoundSession, rules: Rules) -> int:
     try:
         new = read_new(found, progress, whole=True)
     except (Unread, apsw.Error) as problem:
-        index.write_session(
-            found, {**values, "problem": str(problem), "request": row["request"] if row else ""}
-        )
+        known = {"problem": str(problem), "request": row["request"] if row else ""}
+        index.write_session(found["client"], found["session"], {**values, **known})
         return 0
     events = new["events"]
     redact(events, redactor.text)
@@ -228,7 +267,7 @@ def _take(index: Index, found: FoundSession, rules: Rules) -> int:
         "progress": canonical_json.dumps(_without_texts(new["progress"])),
         "problem": "",
     }
-    id = index.write_session(found, values)
+    id = index.write_session(found["client"], found["session"], values)
     if old is None:
         index.ask("DELETE FROM file WHERE session = ?", id)
     index.add_files(id, edits)

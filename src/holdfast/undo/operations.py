@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from holdfast.git.status import list_tracked
 from holdfast.kernel import clock
@@ -17,7 +17,7 @@ from holdfast.people import person as people
 from holdfast.undo import ledger
 from holdfast.undo.carry_out import Commits, carry_out
 from holdfast.undo.merge import diff_contents
-from holdfast.undo.ownership import make_owner
+from holdfast.undo.ownership import find_end, make_owner
 from holdfast.undo.plan import NOTHING, Plan, Span, list_cells, make_plan
 from holdfast.undo.recovery import finish_unfinished
 from holdfast.undo.store import FILE, PROGRAM, Store
@@ -117,11 +117,12 @@ def list_prompts(workspace: Workspace, session: str = "") -> list[Row]:
         is_standing = entry["kind"] == "prompt" and not entry["is_undone"]
         number += is_standing
         if not session or entry["session"] == session:
-            rows.append(_row(entry, number if is_standing else 0))
+            rows.append(_row(workspace, entry, number if is_standing else 0))
     return rows
 
 
-def _row(entry: Entry, number: int) -> Row:
+def _row(workspace: Workspace, entry: Entry, number: int) -> Row:
+    is_running = not find_end(workspace, entry)
     return {
         "number": number,
         "id": entry["id"],
@@ -131,9 +132,9 @@ def _row(entry: Entry, number: int) -> Row:
         "text": entry["text"],
         "at": entry["began_at"],
         "size": entry["size"],
-        "how": entry["how"],
+        "how": "interrupted" if not is_running and not entry["ended_at"] else entry["how"],
         "is_undone": entry["is_undone"],
-        "is_running": not entry["ended_at"],
+        "is_running": is_running,
     }
 
 
@@ -255,9 +256,10 @@ class _Undo:
             after = entry["after"]
             if after is None:
                 after = self._as_state(present)
-            owner = make_owner(self._workspace, self._store, entry, after, entries, after)
-            if self._request.every_session:
-                owner = _own_all
+            if self._request.every_session or entry["kind"] != "prompt":
+                spans.append(Span(entry["before"], after))  # an undo is the person's own
+                continue
+            owner = make_owner(self._workspace, self._store, entry, after, entries)
             spans.append(Span(entry["before"], after, owner))
         return spans
 
@@ -461,10 +463,6 @@ class _Undo:
             "old": self._head(),
         }
         return commits
-
-
-def _own_all(_: str) -> Literal["mine"]:
-    return "mine"
 
 
 class ConflictError(Conflict):

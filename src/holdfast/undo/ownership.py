@@ -9,11 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from holdfast.clients.discovery import finder_of
 from holdfast.hooks import shared_worktree
+from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
 from holdfast.session import sessions
+from holdfast.session.client_process import lives
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,17 +30,32 @@ Whose = Literal["mine", "other", "mixed"]
 NEVER = "9999"
 
 
-def find_others(entry: Entry, entries: Sequence[Entry]) -> list[Entry]:
-    """Return the prompts of other sessions that were at work at the same time."""
+def find_end(workspace: Workspace, entry: Entry) -> str:
+    """Return when a prompt ended; empty while its session is at work. No hook sees the end of a client that was killed:
+    what its session wrote down last is the end then."""
+    if entry["ended_at"] or lives(workspace, entry["session"], clock.now()):
+        return entry["ended_at"]
+    client: Any = entry["client"]
+    try:
+        sources = finder_of(client).find(entry["session"])
+        times = [os.stat(one["path"]).st_mtime_ns // 1_000_000 for one in sources]
+    except (HoldfastError, OSError):
+        return ""
+    return clock.precise(max(times)) if times else ""
+
+
+def find_others(workspace: Workspace, entry: Entry, entries: Sequence[Entry]) -> list[Entry]:
+    """Return the prompts of other sessions that were at work at the same time, with their ends."""
     end = entry["ended_at"] or NEVER
-    return [
-        one
+    found: list[Entry] = [
+        {**one, "ended_at": find_end(workspace, one)}
         for one in entries
         if one["kind"] == "prompt"
         and one["session"] != entry["session"]
         and one["began_at"] < end
         and (one["ended_at"] or NEVER) > entry["began_at"]
     ]
+    return [one for one in found if (one["ended_at"] or NEVER) > entry["began_at"]]
 
 
 def make_owner(
@@ -46,18 +64,18 @@ def make_owner(
     entry: Entry,
     after: TreeState,
     entries: Sequence[Entry],
-    present: TreeState,
 ) -> Callable[[str], Whose]:
     """Return the function that says of a path that changed during a prompt whether the prompt changed it."""
-    others = find_others(entry, entries)
+    others = find_others(workspace, entry, entries)
     if not others:
         return lambda _: "mine"
-    shared = _shared_changes(store, entry, after, others, present)
+    segments = _segments(entry, after, others)
+    shared = _changed(store, [one for one in segments if one[2]])
     theirs: set[str] = set()
     for session in {one["session"] for one in others}:
         theirs |= _touched(workspace, session, shared)
     ours = _touched(workspace, entry["session"], shared)
-    alone = _alone_changes(store, entry, after, others, present)
+    alone = _changed(store, [one for one in segments if not one[2]])
 
     def own(path: str) -> Whose:
         if path not in shared or (path in ours and path not in theirs):
@@ -70,7 +88,7 @@ def make_owner(
 
 
 def _segments(
-    entry: Entry, after: TreeState, others: Sequence[Entry], present: TreeState
+    entry: Entry, after: TreeState, others: Sequence[Entry]
 ) -> list[tuple[TreeState, TreeState, bool]]:
     """Return the spans between states during a prompt, and whether another session was at work in each."""
     end = entry["ended_at"] or NEVER
@@ -86,18 +104,6 @@ def _segments(
         busy = any(one["began_at"] < stop and (one["ended_at"] or NEVER) > start for one in others)
         found.append((old, new, busy))
     return found
-
-
-def _shared_changes(
-    store: Store, entry: Entry, after: TreeState, others: Sequence[Entry], present: TreeState
-) -> set[str]:
-    return _changed(store, [one for one in _segments(entry, after, others, present) if one[2]])
-
-
-def _alone_changes(
-    store: Store, entry: Entry, after: TreeState, others: Sequence[Entry], present: TreeState
-) -> set[str]:
-    return _changed(store, [one for one in _segments(entry, after, others, present) if not one[2]])
 
 
 def _changed(store: Store, segments: Sequence[tuple[TreeState, TreeState, bool]]) -> set[str]:

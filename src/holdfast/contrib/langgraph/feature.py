@@ -9,6 +9,7 @@ FEATURE = Feature(
     describe="holdfast.contrib.langgraph.text:WORDS",
     attention="holdfast.contrib.langgraph.text:find_waiting",
     copies="holdfast.contrib.langgraph.text:COPIES",
+    offers={"texts": "holdfast.contrib.langgraph.searched:list_texts"},
     verbs=[
         Verb(
             "import",
