@@ -79,6 +79,8 @@ def test_file_client_since_and_limit_narrow(shop: Path, home: Path, holdfast: Ho
     assert RETRY not in sessions(found)
     assert len(holdfast("find", "--json", "--here", "--limit", "1", "the docs").data["hits"]) == 1
     assert holdfast("find", "--here", "--since", "soon", "docs").code == 2
+    found = holdfast("find", "--json", "--here", "--since", f"{10**13}d", "retry")
+    assert RETRY in sessions(found), "before the first second that a clock knows"
 
 
 def test_a_file_says_whether_it_changed_since(shop: Path, holdfast: Holdfast) -> None:

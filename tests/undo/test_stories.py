@@ -251,7 +251,10 @@ def test_a_session_that_was_killed_has_no_part_in_later_prompts(
 
     os.utime(transcript, (written, written))
     rows = holdfast("undo", "--list", "--json").data["prompts"]
-    assert [(one["is_running"], one["how"]) for one in rows] == [(False, ""), (False, "interrupted")]
+    assert [(one["is_running"], one["how"]) for one in rows] == [
+        (False, ""),
+        (False, "interrupted"),
+    ]
     shown = holdfast("undo", "--yes", "--json").data
     assert [one["path"] for one in shown["files"]] == ["one.py"]
     assert shown["mixed"] == []

@@ -127,7 +127,7 @@ def _most_on_screen() -> int:
 def _instant(text: str, now: int) -> int:
     count, unit = text[:-1], text[-1:]
     if count.isascii() and count.isdigit() and unit in UNITS:
-        return now - int(count) * UNITS[unit]
+        return max(0, now - int(count) * UNITS[unit])
     instant = clock.instant_of(text if "T" in text or " " in text else f"{text}T00:00:00")
     if instant is None:
         raise Usage(
@@ -162,7 +162,7 @@ def _lines(found: Finding) -> Iterator[str]:
 def _hit_lines(number: int, hit: Hit, width: int) -> Iterator[str]:
     parts = [title_of(hit["client"]), hit["day"], hit["branch"], at_home(hit["folder"])]
     about = style("  ".join(safe(part) for part in parts if part), dim=True)
-    yield f"{style(f'{number:2}', 'cyan', bold=True)}  {style(safe(hit['session'])[:12], 'cyan')}  {about}"
+    yield f"{style(f'{number:2}', 'cyan', bold=True)}  {style(_short_id(hit['session']), 'cyan')}  {about}"
     request = flatten(safe(hit["request"]), min(width - 4, LONGEST_REQUEST))
     yield f"    {style(request or '(no request)', bold=True)}"
     for line in hit["lines"]:
@@ -172,6 +172,11 @@ def _hit_lines(number: int, hit: Hit, width: int) -> Iterator[str]:
     files = [f"{safe(one['path'])} ({_SINCE[one['state']]})" for one in hit["files"]]
     if files:
         yield style(f"    files    {flatten(', '.join(files), width - 13)}", dim=True)
+
+
+def _short_id(session: str) -> str:
+    """Return as much of an id as a person types. The name of a stream is whole."""
+    return safe(session)[: None if ":" in session else 12]
 
 
 _SINCE = {"unchanged": "unchanged since", "changed": "changed since", "gone": "gone"}

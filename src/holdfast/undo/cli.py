@@ -9,7 +9,7 @@ import click
 
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
-from holdfast.cli.terminal import ago, diff_line, echo, safe, style, table
+from holdfast.cli.terminal import ago, cut, diff_line, echo, safe, style, table, terminal_size
 from holdfast.clients.table import title_of
 from holdfast.kernel.errors import NotAllowed, Usage
 from holdfast.kernel.text import plural
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from holdfast.undo.operations import FileChange, Row, UndoReport
 
 SHOWN = 40
-MARKS = {"write": "M", "delete": "D", "merge": "M", "mode": "m"}
 
 
 @click.command()
@@ -185,6 +184,7 @@ def _lines(shown: UndoReport, now: int) -> Iterator[str]:
 
 def _file_lines(files: Sequence[FileChange]) -> Iterator[str]:
     words = {
+        "create": "comes back",
         "write": "",
         "delete": "goes",
         "merge": "merged with what changed since",
@@ -199,7 +199,7 @@ def _file_lines(files: Sequence[FileChange]) -> Iterator[str]:
         ]
         for one in files[:SHOWN]
     ]
-    yield from (line.rstrip() for line in table(rows, indent="  "))
+    yield from table(rows, indent="  ")
     if len(files) > SHOWN:
         yield f"  and {len(files) - SHOWN} more"
 
@@ -230,9 +230,15 @@ def _left_lines(shown: UndoReport) -> Iterator[str]:
 
 
 def _title(row: Row, now: int) -> str:
-    client = title_of(row["client"]) or "Holdfast"
-    text = f'"{safe(row["text"])}"' if row["text"] else row["kind"]
-    return f"{text}  {client}, {ago(row['at'], now)}{_remark(row)}"
+    if row["kind"] != "prompt":
+        return f"The {row['kind']} of {ago(row['at'], now)}"
+    return f"{_words(row)}  {title_of(row['client'])}, {ago(row['at'], now)}{_remark(row)}"
+
+
+def _words(row: Row) -> str:
+    """Return a prompt's first words. opencode puts its own quotes around them."""
+    text = row["text"].removeprefix('"').removesuffix('"')
+    return f'"{safe(text)}"' if text else "(work without a prompt)"
 
 
 def _remark(row: Row) -> str:
@@ -258,13 +264,9 @@ def _list_lines(rows: Sequence[Row], now: int) -> Iterator[str]:
             if not size["files"]:
                 change = "no change"
         state = "undone" if row["kind"] == "prompt" and row["is_undone"] else ""
-        what = f'"{safe(row["text"])}"' if row["text"] else _kind(row)
-        client = title_of(row["client"]) if row["client"] else ""
-        shown.append([number, ago(row["at"], now), client, change, state, what])
-    yield from (line.rstrip() for line in table(shown))
-
-
-def _kind(row: Row) -> str:
-    if row["kind"] == "undo":
-        return f"undo  (back: holdfast undo --id {row['id'][:8]})"
-    return "redo" if row["kind"] == "redo" else "(work without a prompt)"
+        what = _words(row) if row["kind"] == "prompt" else row["kind"]
+        if row["kind"] == "undo":
+            what += f" (holdfast undo --id {row['id'][:8]})"
+        shown.append([number, ago(row["at"], now), title_of(row["client"]), change, state, what])
+    width = terminal_size()[0]
+    yield from (cut(line, width) for line in table(shown))

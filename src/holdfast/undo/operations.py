@@ -54,7 +54,7 @@ class Row(TypedDict):
 
 
 class FileChange(TypedDict):
-    """One file of an undo. `how`: write, delete, merge or mode. The lines are those of the prompt."""
+    """One file of an undo. `how`: create, write, delete, merge or mode. The lines are those of the prompt."""
 
     path: str
     how: str

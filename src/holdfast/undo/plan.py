@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from holdfast.undo.rules.prompts import TreeState
     from holdfast.undo.store import Extras, Present, Store
 
-    How = Literal["write", "delete", "merge", "mode"]
+    How = Literal["create", "write", "delete", "merge", "mode"]
 
 NOTHING = "000000"
 
@@ -84,9 +84,9 @@ class Plan:
             return "delete"
         if path in self.merged:
             return "merge"
-        if present is not None and present[:2] == target[:2]:
-            return "mode"
-        return "write"
+        if present is None:
+            return "create"
+        return "mode" if present[:2] == target[:2] else "write"
 
     @property
     def is_empty(self) -> bool:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.graph import START, StateGraph
@@ -110,6 +110,19 @@ def test_a_person_chooses_and_declines(
     assert "waits for a person" not in holdfast("status").out
     with pytest.raises(NotFound):
         ask_person(saver, CONFIG)
+
+
+def test_what_a_thread_says_is_found(saver: HoldfastSaver, holdfast: Holdfast) -> None:
+    said = AIMessage("The gateway retries, so the retry on 503 goes.", id="2")
+    tool = ToolMessage("pelican", tool_call_id="3")
+    graph = compile_graph(saver, talk=lambda _: {"items": [said, tool]})
+    graph.invoke({"items": [HumanMessage("Drop the retry of the zebra client", id="1")]}, CONFIG)
+    (hit,) = holdfast("find", "--here", "--json", "zebra gateway").data["hits"]
+    assert hit["session"] == "graph:a%2Fb"
+    assert hit["request"] == "Drop the retry of the zebra client"
+    assert [line["what"] for line in hit["lines"]] == ["asked", "said"]
+    for left_out in ("pelican", "HumanMessage", "response_metadata"):
+        assert holdfast("find", "--here", "--json", left_out).data["hits"] == []
 
 
 def test_messages_and_async_graphs(saver: HoldfastSaver) -> None:

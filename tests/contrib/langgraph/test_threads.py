@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,6 +17,7 @@ from holdfast.contrib.langgraph.difference import apply_difference, find_differe
 from holdfast.contrib.langgraph.store import Checkpoint, Threads, Write, stream_of, thread_of
 from holdfast.kernel.errors import Conflict, HoldfastError, Usage
 from holdfast.kernel.streams import open_writer
+from holdfast.kernel.text import command
 from holdfast.kernel.workspace import discover
 from tests.cli.conftest import Holdfast
 
@@ -105,6 +107,29 @@ def test_values_are_not_redacted_and_faces_do_not_show_them(
     assert "waits for a person: Is [" in holdfast("status").out
     (about,) = [one["about"] for one in holdfast("status", "--json").data["streams"]]
     assert about.startswith("step 0, waits for a person: Is [")
+
+
+def test_what_a_thread_asks_is_found_without_langgraph(
+    threads: Threads, holdfast: Holdfast
+) -> None:
+    def found(question: str) -> list[dict[str, Any]]:
+        hits: list[dict[str, Any]] = holdfast("find", "--here", "--json", question).data["hits"]
+        return hits
+
+    threads.put(THREAD, checkpoint(0, key=b"a value"))
+    assert found("zebra") == []
+    asks = {"interrupts": ["i"], "asks": f"Ship the zebra migration with {SECRET}?"}
+    write = Write("task", "", 0, "key", ("bytes", b"a write"))
+    threads.put_writes(THREAD, "", "0000", [write], replace=False, asks=asks)
+    (hit,) = found("zebra")
+    assert (hit["client"], hit["session"]) == ("LangGraph", THREAD)
+    assert hit["request"].startswith("Ship the zebra migration")
+    assert SECRET not in str(hit)
+    assert not hit["is_kept"]
+    assert hit["open"] == command("show", THREAD)
+    assert holdfast("show", THREAD).code == 0
+    threads.delete(THREAD)
+    assert found("zebra") == []
 
 
 def test_a_purge_reaches_values_also_where_only_a_part_was_added(
