@@ -70,7 +70,7 @@ of the answers among so many hits. Beside it stands the naive search: pieces of 
 
 RECALL_LIMITS = """\
 There is no figure for a question without an answer: `find` shows what fits best and does not abstain. Eleven jobs on one
-small code base are few, and easy to tell apart: [how well it finds](how-to/find.md#how-well-it-finds) has real sessions.
+small code base are few, and easy to tell apart: [how well it finds](reference/find.md#how-well-it-finds) has real sessions.
 """
 
 LIMITS = """\

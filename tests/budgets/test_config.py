@@ -269,7 +269,8 @@ def test_a_mistake_in_the_users_own_file_is_named(scene: Scene, value: object) -
 
 
 def test_the_file_of_the_how_to_is_accepted(scene: Scene) -> None:
-    own, block = blocks("docs/how-to/budgets.md", "yaml")
+    (own,) = blocks("docs/how-to/budgets.md", "yaml")
+    (block,) = blocks("docs/reference/budgets.md", "yaml")
     configure(own)
     assert scene.budget.in_force().limits["stop"]["tokens"] == 5_000_000
     configure(block)

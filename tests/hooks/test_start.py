@@ -33,7 +33,7 @@ holdfast = session_world.holdfast
 MODULES = {"claude": claude, "codex": codex, "gemini": gemini, "opencode": opencode}
 PROOF = [pytest.mark.proof]
 NEXT = "Next action: finish parse_date."
-# What each client was seen to pass on whole; see the facts in docs/how-to/clients.md.
+# What each client was seen to pass on whole; see the facts in docs/reference/clients.md.
 WHOLE = {
     "claude": lambda text: len(text.encode("utf-16-le")) // 2 < 10_000,
     "codex": lambda text: len(text.encode()) / 4 < 2_500,

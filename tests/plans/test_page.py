@@ -13,7 +13,7 @@ from tests.cli.conftest import Holdfast
 from tests.plans.world import World, auto
 from tests.test_docs import ROOT, blocks
 
-PAGE = "docs/how-to/plans.md"
+PAGE, CODES = "docs/how-to/plans.md", "docs/reference/plans.md"
 
 
 def test_the_plans_of_the_page_are_sound_and_drawn_as_it_shows(
@@ -40,7 +40,7 @@ def test_the_python_of_the_page_runs_the_plans(world: World, phase: str, said: s
 def test_the_page_names_every_field_and_every_code() -> None:
     import re
 
-    page = (ROOT / PAGE).read_text(encoding="utf-8")
+    page = (ROOT / PAGE).read_text("utf-8") + (ROOT / CODES).read_text("utf-8")
     for field in FIELDS:
         assert f"`{field}`" in page, field
     source = ROOT / "src/holdfast"

@@ -21,7 +21,7 @@ from tests.test_docs import blocks
 from tests.web.test_service import PATIENCE, asked, running
 from tests.web.world import World
 
-HOW_TO = "docs/how-to/page.md"
+HOW_TO = "docs/reference/server.md"
 TOKEN = re.compile(rb"https://board\.example\.org/sign-in\?token=([\w-]+)")
 
 

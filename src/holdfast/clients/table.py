@@ -23,7 +23,7 @@ class ClientFacts:
     title: str
     # The npm package that its program is installed from.
     package: str
-    # The first version that runs all of our hooks; docs/how-to/clients.md has the sources.
+    # The first version that runs all of our hooks; docs/reference/clients.md has the sources.
     oldest: str
     # What `init` writes in a project. A change there is no change of the work.
     files: tuple[str, ...]

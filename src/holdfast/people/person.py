@@ -2,7 +2,7 @@
 the page, whose sign-in is shown on a terminal and nowhere else.
 
 A process without a controlling terminal, one in an agent's environment, and one that does not type
-back the word it is shown, is refused, and the attempt is recorded. docs/how-to/gates.md says what
+back the word it is shown, is refused, and the attempt is recorded. docs/reference/threat-models.md says what
 this holds against and what it does not.
 """
 

@@ -65,7 +65,7 @@ def require_service() -> Service:
     if found is None:
         raise NotFound(
             "The page does not run as a service.",
-            hint="Start it with systemd or launchd; docs/how-to/page.md has the files. `holdfast serve` serves "
+            hint="Start it with systemd or launchd; docs/reference/server.md has the files. `holdfast serve` serves "
             "in this terminal and shows its link.",
             kind="no_service",
         )
