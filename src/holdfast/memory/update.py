@@ -194,8 +194,8 @@ def _take_stream(index: Index, root: str, one: Searched, redactor: Redactor) -> 
         "began": one.at,
         "ended": one.at,
         "modified": one.version,
-        **{name: 0 for name in ("edits", "size", "skipped")},
-        **{name: "" for name in ("branch", "progress", "problem")},
+        **dict.fromkeys(("edits", "size", "skipped"), 0),
+        **dict.fromkeys(("branch", "progress", "problem"), ""),
     }
     with index.writing():
         index.write_documents(index.write_session(one.title, one.stream, values), pieces)
