@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.session.checkpoint import checkpoint
 from tests.conftest import Git
 from tests.undo import scene
 from tests.undo.scene import Prompts, bad_idea, picture_of
@@ -21,47 +22,43 @@ def world(rich: Path) -> World:
     return World(rich)
 
 
+@pytest.fixture
+def page(rich: Path, prompts: Prompts, world: World) -> str:
+    """The page of the session whose prompts these are."""
+    checkpoint(world.workspace, {"session": "s1", "skip_git": True}, actor="me", now=prompts.now)
+    return f"/w/{world.key}/sessions/s1"
+
+
 def test_each_prompt_shows_its_change_and_is_taken_back(
-    rich: Path, git: Git, prompts: Prompts, world: World, visitor: Visitor
+    rich: Path, git: Git, prompts: Prompts, page: str, visitor: Visitor
 ) -> None:
+    assert "What each prompt changed" not in visitor.get(page).text, "nothing to show yet"
     before = picture_of(rich)
     prompts.begin(f"Reformat {HOSTILE}")
     bad_idea(rich, git)
     (rich / "hostile.html").write_text(HOSTILE)
     prompts.end()
     after = picture_of(rich)
-    path = f"/w/{world.key}/sessions/s1/prompts"
-    shown = visitor.get(path)
-    assert shown.status_code == 200
+    shown = visitor.get(page)
     assert "line seven" in shown.text
     assert "<script>document" not in shown.text
-    (one,) = visitor.data(f"{path}.json")["prompts"]
+    (section,) = visitor.data(f"{page}.json")["sections"]
+    (one,) = section["one"]["prompts"]
     assert one["size"]["files"] > 5
+    assert section["one"]["action"] == f"{page}/prompts"
 
-    done = visitor.send(path, prompt=one["id"])
-    assert (done.status_code, done.headers["location"]) == (303, path)
+    done = visitor.send(f"{page}/prompts", prompt=one["id"])
+    assert (done.status_code, done.headers["location"]) == (303, f"{page}#prompts")
     assert picture_of(rich) == before
-    assert "undone" in visitor.get(path).text
-    assert visitor.send(path, redo="1").status_code == 303
+    assert "undone" in visitor.get(page).text
+    assert visitor.send(f"{page}/prompts", redo="1").status_code == 303
     assert picture_of(rich) == after
 
     (rich / "one.py").write_text("mine\n")
-    refused = visitor.send(path, prompt=one["id"])
+    refused = visitor.send(f"{page}/prompts", prompt=one["id"])
     assert refused.status_code == 409
     assert "one.py" in refused.text
     assert (rich / "one.py").read_text() == "mine\n"
-
-
-def test_the_page_of_a_session_links_to_its_prompts(
-    rich: Path, prompts: Prompts, world: World, visitor: Visitor
-) -> None:
-    prompts.begin("Change")
-    (rich / "one.py").unlink()
-    prompts.end()
-    from holdfast.session.checkpoint import checkpoint
-
-    checkpoint(world.workspace, {"session": "s1", "skip_git": True}, actor="me", now=prompts.now)
-    assert f"/w/{world.key}/sessions/s1/prompts" in visitor.get(f"/w/{world.key}/sessions/s1").text
 
 
 def test_nobody_takes_back_without_signing_in(

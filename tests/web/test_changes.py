@@ -161,7 +161,7 @@ def test_a_wrong_amount_is_said_in_its_place(
     assert sent.status_code == 303
     assert sent.headers["location"].endswith(f"#alert-{world.key}-cost")
     text = visitor.get(sent.headers["location"]).text
-    (place,) = re.findall(r'<li class="ask alert".*?</li>', text, re.DOTALL)
+    (place,) = re.findall(r'<li class="ask alert.*?</li>', text, re.DOTALL)
     assert said in place
     assert f'value="{html.escape(typed)}"' in place
     assert 'aria-invalid="true"' in place

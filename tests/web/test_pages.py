@@ -22,8 +22,8 @@ from tests.web.world import HOSTILE, Visitor, World
 
 def test_an_empty_board(visitor: Visitor) -> None:
     text = visitor.get("/board").text
-    assert "Nothing waits for you." in text
-    assert "Nothing runs." in text
+    assert "Three first steps" in text
+    assert "Nothing runs." not in text, "no empty list under what to do first"
     assert visitor.get("/").headers["location"] == "/board"
 
 

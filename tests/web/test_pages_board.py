@@ -94,8 +94,10 @@ def test_a_stop_whose_latch_was_removed_is_set_again_and_told(
     """The records know what holds: the page, the status and a notification say what was removed."""
     estop.stop(world.workspace, "too expensive", by="ada", now=clock.now())
     os.unlink(latch.places(world.workspace)[0])
-    (place,) = visitor.data("/board.json")["workspaces"]
-    assert place["stopped"]["reason"] == "too expensive"
+    data = visitor.data("/board.json")
+    assert "too expensive" in data["notices"][0]["what"]
+    assert data["notices"][0]["is_stop"]
+    assert data["counts"]["needed"] == len(data["notices"]), "a stop is among what needs a person"
     said = "A program tried to lift the emergency stop"
     assert said in visitor.get("/board").text
     assert any(said in one.what for one in status.list_attention(world.workspace))

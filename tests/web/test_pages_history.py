@@ -194,7 +194,8 @@ def test_a_gauge_with_its_marks_and_a_line_over_time(world: World, visitor: Visi
     assert place["gauges"][2]["shown"] == "unknown"
     text = visitor.get("/budget").text
     assert "waits for you" in text
-    assert "warning at $10" in text
+    assert "warning $10, alert $25" not in text, "one figure for each level"
+    assert "warning $10 · alert $25 · stop $50" in text
 
 
 def test_a_budget_whose_file_is_wrong_says_so(world: World, visitor: Visitor) -> None:

@@ -57,7 +57,8 @@ def test_a_failed_track_needs_a_person_and_says_why(world: World, visitor: Visit
     assert (card["kind"], card["word"]) == ("track", "failed")
     assert card["why"][0].endswith("Two tests are red")
     (row,) = visitor.data("/work.json")["tracks"]
-    assert (row["word"], row["tone"], row["what"]) == ("failed", "bad", card["why"][0])
+    assert (row["word"], row["why"]) == ("failed", card["why"])
+    assert visitor.data("/board.json")["counts"]["needed"] == 1, "what waits stands there once"
     assert "Two tests are red" in visitor.get(f"/w/{world.key}/tracks/{stories.TRACK}").text
 
 

@@ -29,7 +29,7 @@ from holdfast.kernel.workspace import Workspace
 from holdfast.session.rules.session import stream_of
 from holdfast.web import figures
 from holdfast.web.record_text import NO_RECORDS, read_last, show_records
-from holdfast.web.table import Ask, Page, PageChange, PageContext, Pages, link_to
+from holdfast.web.table import Ask, Page, PageChange, PageContext, Pages, Section, link_to
 from holdfast.web.workspaces import ServedWorkspace, is_away
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _place(place: ServedWorkspace, before: int | None, *, alone: bool) -> dict[s
             **found,
             "checked_at": state["last_check"] or "",
             "gauges": [_gauge(type, state, held, recent) for type in ALL_TYPES if held.has(type)],
-            "stopped": state["stopped"],
+            "stopped": _describe_halt(state),
             "pending": state["pending"],
             "acknowledgments": state["acknowledgments"],
             "steps": _steps(state),
@@ -107,11 +107,11 @@ def _spent(place: ServedWorkspace, page: PageContext) -> dict[str, Any]:
 
 def _gauge(type: str, state: BudgetState, held: InForce, recent: list[Record]) -> dict[str, Any]:
     value, is_old = _known(type, state, recent)
-    marks = [
-        (level, short_amount(type, held.limits[level][type]), held.limits[level][type])
-        for level in LEVELS
-        if type in held.limits[level]
-    ]
+    numbers: dict[float, list[str]] = {}
+    for each in LEVELS:
+        if type in held.limits[each]:
+            numbers.setdefault(held.limits[each][type], []).append(each)
+    marks = [(names[-1], short_amount(type, at), at) for at, names in numbers.items()]
     level = "" if value is None else level_of(held.limits, type, value) or ""
     return {
         "type": type,
@@ -120,11 +120,58 @@ def _gauge(type: str, state: BudgetState, held: InForce, recent: list[Record]) -
         "is_old": is_old,
         "shown": "unknown" if value is None else amount(type, value),
         "level": level,
-        "limits": {level: held.limits[level].get(type) for level in LEVELS},
-        "actions": {level: held.actions[level][type] for level in LEVELS},
+        "legend": " · ".join(
+            f"{', '.join(names)} {short_amount(type, at)}" for at, names in numbers.items()
+        ),
         "gauge": figures.draw_gauge(value, marks),
         "chart": figures.draw_chart(_series(type, recent), marks),
     }
+
+
+def _describe_halt(state: BudgetState) -> dict[str, Any] | None:
+    """Return the stop that holds, with a sentence for people."""
+    halt = state["stopped"]
+    if halt is None:
+        return None
+    type, value, limit = halt["type"], halt["value"], halt["threshold"]
+    said = f"{name_of(type)} at {amount(type, value)}, the limit is {amount(type, limit)}."
+    return {**halt, "said": said}
+
+
+def find_limits(page: PageContext) -> dict[str, Any] | None:
+    """Return, of each workspace that was checked, the value that is nearest to its stop."""
+    rows: list[dict[str, Any]] = []
+
+    def read(place: ServedWorkspace) -> None:
+        state = _load(place.workspace)
+        stops = state["limits"].get(STOP, {})
+        known = [
+            (value / stops[type], type, value)
+            for type, value in state["values"].items()
+            if value is not None and stops.get(type)
+        ]
+        for share, type, value in sorted(known)[-1:]:
+            name = f"{place.key} · {name_of(type)}" if len(page.site) > 1 else name_of(type)
+            rows.append(
+                {
+                    "name": name,
+                    "href": f"/budget?{urlencode({'workspace': place.key})}",
+                    "width": round(figures.WIDE * min(1.0, share)),
+                    "said": f"{amount(type, value)} of {short_amount(type, stops[type])}",
+                    "level": level_of(state["limits"], type, value) or "good",
+                }
+            )
+
+    page.read_all(read)
+    return {"rows": sorted(rows, key=lambda row: -row["width"])} if rows else None
+
+
+def _load(workspace: Workspace) -> BudgetState:
+    """Return the state of the budget, the initial one where nothing was written yet."""
+    if not workspace.exists():
+        return rules.initial(rules.STREAM)
+    state: BudgetState = load(workspace.journal, rules, rules.STREAM)[0]
+    return state
 
 
 def _known(type: str, state: BudgetState, recent: list[Record]) -> tuple[float | None, bool]:
@@ -169,9 +216,7 @@ def _steps(state: BudgetState) -> list[dict[str, Any]]:
 
 def list_alerts(workspace: Workspace) -> list[dict[str, Any]]:
     """The alerts of the budget that wait for a person."""
-    if not workspace.exists() or workspace.journal.head(rules.STREAM) is None:
-        return []
-    state: BudgetState = load(workspace.journal, rules, rules.STREAM)[0]
+    state = _load(workspace)
     return [
         {
             "type": type,
@@ -255,4 +300,5 @@ PAGES = Pages(
         PageChange("/w/{workspace}/alerts/{type}", "answer the alert of {type}", answer_alert),
     ),
     asks=(Ask("alerts", _ask, rank=20),),
+    sections=(Section("limits", "Budgets", find_limits, rank=45),),
 )

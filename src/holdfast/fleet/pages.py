@@ -23,7 +23,7 @@ from holdfast.remote import server_time
 from holdfast.web.background import SpendingMeter
 from holdfast.web.cards import DONE, NEEDS, QUIET, RUNNING, Branches
 from holdfast.web.figures import span
-from holdfast.web.table import Card, Page, PageChange, PageContext, Pages
+from holdfast.web.table import Card, Cards, Page, PageChange, PageContext, Pages
 from holdfast.web.workspaces import ServedWorkspace
 
 PER_PAGE = 100
@@ -198,5 +198,5 @@ PAGES = Pages(
     changes=(
         PageChange("/w/{workspace}/agents/{agent}", "decide about agent {agent}", recover_agent),
     ),
-    cards=(list_agents,),
+    cards=(Cards("agents", list_agents),),
 )

@@ -27,7 +27,16 @@ def find(workspace: Workspace, now: int) -> Iterator[Attention]:
         why = _explain(state, head["seen_at"], now) if state["opened"] else ""
         if why:
             command = f"holdfast loop resume --track {quote(state['track'])}"
-            yield Attention(f"Track {state['track']} {why}", command, STALLED)
+            has_card = _has_card(state)
+            yield Attention(f"Track {state['track']} {why}", command, STALLED, has_card=has_card)
+
+
+def _has_card(state: LoopState) -> bool:
+    """Return whether the board shows a track among what needs a person: one that is blocked or failed."""
+    from holdfast.loop.rules.checkpoint import current_step, status_of, waiting_for
+    from holdfast.loop.rules.model import FAILED
+
+    return bool(waiting_for(state)) or status_of(state, current_step(state)) == FAILED
 
 
 def _explain(state: LoopState, seen_at: str, now: int) -> str:

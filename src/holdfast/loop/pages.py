@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
@@ -35,18 +35,12 @@ from holdfast.loop.track import Track, find_next_task
 from holdfast.web import figures
 from holdfast.web.background import SpendingMeter
 from holdfast.web.cards import DONE, NEEDS, find_lane
-from holdfast.web.pages.work import list_newest, make_row
 from holdfast.web.record_text import read_end, read_last, show_records
-from holdfast.web.table import Card, Page, PageContext, Pages, Work, link_to
+from holdfast.web.table import Card, Cards, Page, PageContext, Pages, link_to
 from holdfast.web.workspaces import ServedWorkspace
-
-if TYPE_CHECKING:
-    from holdfast.journal.interface import Head
-
 
 TONES = {"PASSED": "good", "FAILED": "bad", "BLOCKED": "wait", IN_PROGRESS: "now"}
 MOST_TASKS, MOST_ATTEMPTS = 80, 12
-WORD_TONES = {"paused": "wait", "failed": "bad"}
 LOOKED_BACK = 400
 LARGEST_PLAN = 1_000_000
 
@@ -220,40 +214,9 @@ def word_of_track(state: LoopState) -> str:
     return "failed" if why_paused(state) else current_step(state).replace("_", " ").lower()
 
 
-def _describe(place: ServedWorkspace, head: Head) -> dict[str, Any] | None:
-    state: LoopState = load(place.workspace.journal, loops, head["stream"])[0]
-    if not state["opened"]:
-        return None
-    step, word = current_step(state), word_of_track(state)
-    checkpoint = checkpoint_of(state, step)
-    return make_row(
-        place,
-        head["stream"],
-        state["track"],
-        what=why_paused(state) or state["folder"],
-        word=word,
-        tone=WORD_TONES.get(word, "good" if step == COMPLETE else "now"),
-        at=head["seen_at"],
-        done=count_done(checkpoint, "tasks_completed") or 0,
-        total=count_done(checkpoint, "tasks_total") or 0,
-    )
-
-
-def _list_rows(place: ServedWorkspace, page: PageContext) -> tuple[list[dict[str, Any]], int]:
-    return list_newest(place, "loop:", _describe)
-
-
 PAGES = Pages(
     pages=(Page("track", "/w/{workspace}/tracks/{id}", gather, words=("before",), stream="loop"),),
-    works=(
-        Work(
-            "tracks",
-            "Tracks",
-            "No track. Begin one with: holdfast loop start",
-            "loop",
-            _list_rows,
-            rank=20,
-        ),
+    cards=(
+        Cards("tracks", list_tracks, "Tracks", stream="loop", begin="holdfast loop start", rank=20),
     ),
-    cards=(list_tracks,),
 )

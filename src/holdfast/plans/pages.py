@@ -4,7 +4,7 @@ waits."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from holdfast.budgets.pages import list_alerts
 from holdfast.kernel.errors import NotFound
@@ -26,7 +26,6 @@ from holdfast.plans.rules.run_model import (
     ALERT_WAITS,
     ASKED,
     FAILED,
-    GATE_WAITS,
     OVER,
     RUNNING,
     PlanRun,
@@ -37,18 +36,12 @@ from holdfast.web import figures
 from holdfast.web.background import SpendingMeter
 from holdfast.web.cards import DONE, NEEDS, QUIET
 from holdfast.web.cards import RUNNING as RUNNING_LANE
-from holdfast.web.pages.work import list_newest, make_row
 from holdfast.web.record_text import read_end, show_records
-from holdfast.web.table import Card, Page, PageContext, Pages, Work, link_to
+from holdfast.web.table import Card, Cards, Page, PageContext, Pages, link_to
 from holdfast.web.workspaces import ServedWorkspace
-
-if TYPE_CHECKING:
-    from holdfast.journal.interface import Head
-
 
 # The page stays small: a run with more plans shows the phase at work.
 MOST_PLANS, MOST_TASKS, MOST_BARS, MOST_RUNS = 80, 80, 24, 40
-STATUS_TONES = {"running": "now", "paused": "wait", "done": "good", "abandoned": ""}
 TONES = {
     "open": "",
     "running": "now",
@@ -79,6 +72,7 @@ def gather(page: PageContext) -> dict[str, Any]:
     return {
         "workspace": place.key,
         "id": state["id"],
+        "name": _name(state),
         "status": state["status"],
         "begun_at": state["begun_at"],
         "ended_at": state["ended_at"],
@@ -290,11 +284,16 @@ def list_runs(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Iterato
             key=f"{place.key}/run//Run {state['id']}",
             workspace=place.key,
             kind="run",
-            name=f"Run {state['id']}",
+            name=_name(state),
             href=link_to(place.key, head["stream"]),
             lane=lane,
             word=word,
-            about=f"phase {phase}, wave {wave}" if phase and not over else "",
+            about=" · ".join(
+                [
+                    f"run {state['id']}",
+                    *([f"phase {phase}, wave {wave}"] if phase and not over else []),
+                ]
+            ),
             doing=_task_of(state),
             why=_why_waiting(state, lane, unanswered),
             done=state["done"],
@@ -315,35 +314,18 @@ def _why_waiting(state: RunState, lane: str, unanswered: list[tuple[str, str]]) 
 
 
 def _task_of(state: RunState) -> str:
-    """The current task, or the title of the run."""
+    """Return the task at work; empty without one."""
     for id, plan in state["plans"].items():
         titles = {task["key"]: task["name"] for task in plan["plan"]["tasks"]}
         for key, task in plan["tasks"].items():
             if task["status"] == "running":
                 return f"{id} #{key} {titles.get(key, '')}".strip()
+    return ""
+
+
+def _name(state: RunState) -> str:
+    """Return what a run is called: the titles of its plans."""
     return ", ".join(plan["plan"]["title"] or id for id, plan in state["plans"].items())
-
-
-def _describe(place: ServedWorkspace, head: Head) -> dict[str, Any] | None:
-    state: RunState = load(place.workspace.journal, rules, head["stream"])[0]
-    if not state["status"]:
-        return None
-    pause = state["pause"]
-    names = ", ".join(one["plan"]["title"] or id for id, one in state["plans"].items())
-    return make_row(
-        place,
-        head["stream"],
-        state["id"],
-        what=pause["text"] if pause and pause["reason"] != GATE_WAITS else names,
-        word=pause["reason"].replace("_", " ") if pause else state["status"],
-        tone=STATUS_TONES[state["status"]],
-        at=head["seen_at"],
-        **runs.count(state),
-    )
-
-
-def _list_rows(place: ServedWorkspace, page: PageContext) -> tuple[list[dict[str, Any]], int]:
-    return list_newest(place, rules.STREAMS, _describe)
 
 
 PAGES = Pages(
@@ -356,15 +338,7 @@ PAGES = Pages(
             stream="run",
         ),
     ),
-    works=(
-        Work(
-            "runs",
-            "Plan runs",
-            "No plan was run. Begin one with: holdfast plan run",
-            "run",
-            _list_rows,
-            rank=10,
-        ),
+    cards=(
+        Cards("runs", list_runs, "Plan runs", stream="run", begin="holdfast plan run", rank=10),
     ),
-    cards=(list_runs,),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from holdfast.kernel.text import quote
@@ -10,9 +11,10 @@ from holdfast.kernel.workspace import Workspace
 from holdfast.rfc.reader import Reader
 from holdfast.rfc.rules.model import ATTENTION, MOST_LINES, PHASES, RFC_FILE, heading_of, stream_of
 from holdfast.rfc.summary import list_rfcs, show
-from holdfast.web.pages.work import make_row
+from holdfast.web.background import SpendingMeter
+from holdfast.web.cards import DONE, QUIET, find_lane
 from holdfast.web.record_text import show_records
-from holdfast.web.table import Page, PageContext, Pages, Work
+from holdfast.web.table import Card, Cards, Page, PageContext, Pages, link_to
 from holdfast.web.workspaces import ServedWorkspace
 
 if TYPE_CHECKING:
@@ -97,34 +99,32 @@ def _reasoning(state: RfcState) -> list[dict[str, Any]]:
     ]
 
 
-def _list_rows(place: ServedWorkspace, page: PageContext) -> tuple[list[dict[str, Any]], int]:
+def list_cards(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Iterator[Card]:
     if not place.workspace.exists():
-        return [], 0
-    found = [
-        make_row(
-            place,
-            f"rfc:{row['id']}",
-            row["id"],
-            what=f"owes {row['owed']}" if row["owed"] else row["strictness"],
+        return
+    for row in list_rfcs(place.workspace):
+        id = row["id"]
+        owes = f"owes the checkpoint {row['owed']}" if row["owed"] else ""
+        why = owes or ("wants a fresh context" if row["restart"] else "")
+        lane = find_lane(row["updated_at"], now) if row["open"] else DONE
+        yield Card(
+            key=f"{place.key}/rfc//{id}",
+            workspace=place.key,
+            kind="rfc",
+            name=id,
+            href=link_to(place.key, stream_of(id)),
+            lane=QUIET if why else lane,
             word=row["phase"].replace("_", " "),
-            tone="wait" if row["owed"] or row["restart"] else "now" if row["open"] else "good",
-            at=row["updated_at"],
+            about=f"RFC · {row['strictness']}",
+            doing=f"Gate-B round {row['round']} of {row['max_rounds']}" if row["round"] else "",
+            why=[why] if why else [],
+            seen_at=row["updated_at"],
+            worktree=place.root,
+            next=f"holdfast rfc bootstrap {quote(id)}" if row["open"] else "",
         )
-        for row in list_rfcs(place.workspace)
-    ]
-    return found, 0
 
 
 PAGES = Pages(
     pages=(Page("rfc", "/w/{workspace}/rfcs/{id}", gather, words=("before",), stream="rfc"),),
-    works=(
-        Work(
-            "rfcs",
-            "RFCs",
-            "No RFC. Begin one with: holdfast rfc init",
-            "rfc",
-            _list_rows,
-            rank=30,
-        ),
-    ),
+    cards=(Cards("rfcs", list_cards, "RFCs", stream="rfc", begin="holdfast rfc init", rank=30),),
 )

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
-from holdfast.clients.table import title_of
 from holdfast.kernel import clock
-from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.kernel.redact import Redactor
 from holdfast.session import sessions
+from holdfast.session.rules.session import stream_of
 from holdfast.undo import ledger
 from holdfast.undo.operations import UNDO, UndoRequest, list_prompts, undo
 from holdfast.undo.store import Store
-from holdfast.web.table import Page, PageChange, Pages
+from holdfast.web.table import PageChange, Pages, Section, link_to
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,27 +25,26 @@ if TYPE_CHECKING:
     from holdfast.web.table import PageContext
 
 PATH = "/w/{workspace}/sessions/{id}/prompts"
-MOST_PROMPTS, MOST_LINES = 30, 400
+MOST_PROMPTS, MOST_LINES = 12, 400
 LARGEST_DIFF = 200_000
 PATCH = ("diff-tree", "-r", "-p", "--no-renames", "--no-ext-diff", "--no-textconv")
 
 
-def gather(page: PageContext) -> dict[str, Any]:
-    """Return the newest prompts of a session, each with its diff, and the undos since."""
+def find_prompts(page: PageContext) -> dict[str, Any] | None:
+    """Return the newest prompts of a session, each with its diff; None where no state of one is kept."""
     workspace = page.place.workspace
     session = sessions.check_id(page.words["id"])
     rows = list_prompts(workspace)
-    mine = [row for row in rows if row["session"] == session]
+    mine = [row for row in rows if row["session"].startswith(session)]
+    if not mine:
+        return None
     known = {one["id"]: one for one in ledger.read(workspace)["entries"]}
     store = Store(workspace)
-    undos = [row for row in rows if row["kind"] == "undo" and not row["is_undone"]]
     return {
-        "workspace": page.place.key,
-        "session": session,
-        "client": title_of(mine[0]["client"]) if mine else "",
+        "count": len(mine),
+        "action": f"{link_to(page.place.key, stream_of(mine[0]['session']))}/prompts",
         "prompts": [_show(store, row, known[row["id"]]) for row in mine[:MOST_PROMPTS]],
-        "more": max(0, len(mine) - MOST_PROMPTS),
-        "can_redo": bool(undos),
+        "can_redo": any(row["kind"] == "undo" and not row["is_undone"] for row in rows),
     }
 
 
@@ -66,7 +64,9 @@ def _show(store: Store, row: Row, entry: Entry) -> dict[str, Any]:
 
 def take_back(workspace: Workspace, words: Mapping[str, str], person: Person) -> str:
     """Take back a prompt and the newer ones of its session, or with `redo` bring the last undo back."""
-    request = UndoRequest(redo=True) if words.get("redo") else UndoRequest(id=words["prompt"])
+    if not words.get("redo") and not words.get("prompt"):
+        raise Usage("No prompt was named.", hint="Use a button of the session's page.")
+    request = UndoRequest(redo=bool(words.get("redo")), id=words.get("prompt", ""))
     undo(
         workspace,
         request,
@@ -74,10 +74,10 @@ def take_back(workspace: Workspace, words: Mapping[str, str], person: Person) ->
         now=clock.parse(person["at"]),
         person=person,
     )
-    return PATH.format(workspace=quote(words["workspace"]), id=quote(words["id"], safe=""))
+    return f"{link_to(words['workspace'], stream_of(words['id']))}#prompts"
 
 
 PAGES = Pages(
-    pages=(Page("prompts", PATH, gather, beside="session", title="What each prompt changed"),),
     changes=(PageChange(PATH, UNDO, take_back),),
+    sections=(Section("prompts", "What each prompt changed", find_prompts, on="session"),),
 )

@@ -69,6 +69,7 @@ def templates() -> Environment:
         brief=one_line,
         ticked=ticked,
         parts=parts,
+        tone=tone_of,
         minute=clock.minute,
     )
     made.globals.update(asset=asset, pages=[page for page in pages() if page.label])
@@ -94,6 +95,21 @@ def asset(name: str) -> str:
 
 
 # Words
+
+_TONES = {
+    "good": "good active done passed complete accepted ok yes",
+    "now": "now busy waiting running",
+    "wait": "wait slow blocked quiet paused warning alert asked undone",
+    "bad": "bad dead corrupted failed refused stop problem no",
+}
+_TONE_OF = {word: tone for tone, words in _TONES.items() for word in words.split()} | {
+    "at work": "good"
+}
+
+
+def tone_of(word: str) -> str:
+    """The colour of a state: `good`, `now`, `wait`, `bad`, or `plain`. A tone is its own."""
+    return _TONE_OF.get(word, "plain")
 
 
 def ago(at: str | None, now: int) -> str:

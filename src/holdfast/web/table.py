@@ -20,7 +20,7 @@ from holdfast.web.background import SpendingMeter
 from holdfast.web.workspaces import ServedWorkspace, Site
 
 LARGEST_NUMBER = 2**53
-Ranked = TypeVar("Ranked", "Page", "Ask", "Work", "Section")
+Ranked = TypeVar("Ranked", "Page", "Ask", "Cards", "Section")
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,7 @@ class Page:
     """An address to look at. `gather` returns plain data, which is the page's `.json`; `<name>.html` shows it in
     its blocks `title` and `live`. `words` are the names in the query. A page with a `label` is in the
     navigation, in the order of `rank`; the keys `g` and `key` lead to it. Records of the kind of stream `stream`
-    link to this page. `beside` is the name of another page with the same words in its path; that page links to this one by
-    its `title`."""
+    link to this page."""
 
     name: str
     path: str
@@ -79,8 +78,6 @@ class Page:
     words: tuple[str, ...] = ()
     stream: str = ""
     rank: int = 100
-    beside: str = ""
-    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -112,36 +109,24 @@ class Ask:
 
 
 @dataclass(frozen=True)
-class Work:
-    """One list of the page of all work. `find` returns the newest rows of a workspace, and how many more there
-    are; `nothing` is said when there are none."""
-
-    name: str
-    title: str
-    nothing: str
-    stream: str
-    find: Callable[[ServedWorkspace, PageContext], tuple[list[dict[str, Any]], int]]
-    rank: int = 100
-
-
-@dataclass(frozen=True)
 class Section:
-    """A part of the board that a feature gives. `find` returns its data for all workspaces, and None to leave it
-    out; its `count`, if it has one, stands beside the title. `board_<name>.html` shows the data as `one`. The order
-    is that of `rank`: what needs a person is at 10, what runs at 20, what happened at 30, what it costs at 40. From
-    40 on a section stands beside the others where the screen is wide."""
+    """A part of the page `on` that a feature gives. `find` returns its data, of the board for all workspaces, and
+    None to leave it out; its `count`, if it has one, stands beside the title. `<on>_<name>.html` shows the data as
+    `one`. The order is that of `rank`: on the board, what needs a person is at 10, what runs at 20, what happened at
+    30, what it costs at 40. From 40 on a section of the board stands beside the others where the screen is wide."""
 
     name: str
     title: str
     find: Callable[[PageContext], dict[str, Any] | None]
     rank: int = 100
+    on: str = "board"
 
 
 @dataclass(kw_only=True)
 class Card:
-    """One piece of work on the board, such as a session. `lane` is its lane there, `figures` what it spent,
-    `seen_at` its last sign of life, `choices` the commands to decide with. `decide_<kind>.html`, if there is one,
-    has the buttons to decide with."""
+    """One piece of work, such as a session. `lane` is its lane on the board, empty for one that only the page of all
+    work shows; `figures` is what it spent, `seen_at` its last sign of life, `choices` are the commands to decide
+    with. `decide_<kind>.html`, if there is one, has the buttons to decide with."""
 
     key: str
     workspace: str
@@ -152,8 +137,8 @@ class Card:
     about: str
     doing: str
     why: list[str]
-    done: int
-    steps: int
+    done: int = 0
+    steps: int = 0
     seen_at: str
     worktree: str
     branch: str = ""
@@ -165,7 +150,17 @@ class Card:
     href: str
 
 
-Cards = Callable[[ServedWorkspace, int, SpendingMeter], Iterator[Card]]
+@dataclass(frozen=True)
+class Cards:
+    """A kind of work. `find` returns the cards of a workspace. The page of all work has a list of those with a
+    `title`; the history of their `stream` has the older ones, and `begin` is the command for the first one."""
+
+    name: str
+    find: Callable[[ServedWorkspace, int, SpendingMeter], Iterator[Card]]
+    title: str = ""
+    stream: str = ""
+    begin: str = ""
+    rank: int = 100
 
 
 @dataclass(frozen=True)
@@ -176,7 +171,6 @@ class Pages:
     files: Sequence[PageFile] = ()
     changes: Sequence[PageChange] = ()
     asks: Sequence[Ask] = ()
-    works: Sequence[Work] = ()
     sections: Sequence[Section] = ()
     cards: Sequence[Cards] = ()
 
@@ -194,26 +188,24 @@ def pages() -> list[Page]:
     return _in_order(chain.from_iterable(part.pages for part in _parts()))
 
 
-def list_beside(name: str, **words: str) -> list[dict[str, str]]:
-    """Return the titles and addresses of the pages beside another one."""
-    quoted = {key: quote(word, safe="") for key, word in words.items()}
-    return [
-        {"title": page.title, "href": page.path.format(**quoted)}
-        for page in pages()
-        if page.beside == name
-    ]
-
-
 def asks() -> list[Ask]:
     return _in_order(chain.from_iterable(part.asks for part in _parts()))
 
 
-def works() -> list[Work]:
-    return _in_order(chain.from_iterable(part.works for part in _parts()))
-
-
-def sections() -> list[Section]:
-    return _in_order(chain.from_iterable(part.sections for part in _parts()))
+def find_sections(on: str, page: PageContext) -> list[dict[str, Any]]:
+    """Return what the features give to a page, in order."""
+    found: list[dict[str, Any]] = []
+    for section in _in_order(chain.from_iterable(part.sections for part in _parts())):
+        if section.on != on:
+            continue
+        try:
+            one = section.find(page)
+        except (HoldfastError, OSError) as error:
+            one = {"problem": str(error)}
+        if one is not None:
+            shown = {"name": section.name, "title": section.title, "rank": section.rank}
+            found.append({**shown, "count": one.get("count"), "one": one})
+    return found
 
 
 def files() -> list[PageFile]:
@@ -225,7 +217,7 @@ def changes() -> list[PageChange]:
 
 
 def cards() -> list[Cards]:
-    return [cards for part in _parts() for cards in part.cards]
+    return _in_order(chain.from_iterable(part.cards for part in _parts()))
 
 
 def template_folders() -> list[str]:

@@ -82,7 +82,7 @@ def command(
 ) -> Reply:
     """Serve the page: what needs you, what runs, what it costs, and where you answer. Ctrl+C ends it.
 
-    The sign-in link appears on your terminal and works once. No agent can read it.
+    The sign-in link appears on your terminal alone and works once. A program that reads your terminal can take it.
     """
     if link and service:
         raise Usage("--link and --service exclude each other.")

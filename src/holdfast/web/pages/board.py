@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from holdfast.clients.table import title_of
-from holdfast.kernel import latch
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.money import dollars
 from holdfast.maintenance import status
 from holdfast.people.removed_stops import restore
+from holdfast.registry import STOPPED
 from holdfast.session.client_questions import list_waiting
 from holdfast.usage import quotas, usage_limits
 from holdfast.web.cards import DONE, NEEDS, QUIET, RUNNING, list_cards
-from holdfast.web.table import Card, PageContext, asks, sections
+from holdfast.web.figures import WIDE
+from holdfast.web.table import Card, PageContext, asks, find_sections
 from holdfast.web.workspaces import ServedWorkspace
 
 if TYPE_CHECKING:
@@ -20,15 +22,17 @@ if TYPE_CHECKING:
 
 
 # Together they keep the page under 150 KB with 200 agents.
-MOST_CARDS, MOST_SILENT = {RUNNING: 200, QUIET: 80, DONE: 24}, 24
+MOST_CARDS, MOST_SILENT, MOST_NOTICES = {RUNNING: 200, QUIET: 20, DONE: 8}, 24, 12
+MOST_COSTS = 6
 # The board's own parts, with their ranks among those of the features. The last column is the narrow one.
 PARTS = (
     ("needs", "Needs you", 10),
-    ("running", "Running", 20),
-    ("quiet", "Quiet or stale", 25),
-    ("done", "Done", 35),
+    (RUNNING, "Running", 20),
+    (QUIET, "Not at work", 25),
+    (DONE, "Done", 35),
+    ("costs", "What it costs", 40),
 )
-BESIDE = 40
+FIRST, LATER, BESIDE = 5, 36, 40
 # From this percentage on, a usage limit of a client has another colour.
 NEARLY = 80
 
@@ -41,18 +45,25 @@ def gather(page: PageContext) -> dict[str, Any]:
         return [one for place in places for one in place.pop(name)]
 
     lanes: dict[str, list[Card]] = {lane: [] for lane in (RUNNING, QUIET, DONE, NEEDS)}
-    for card in take_all("cards"):
+    cards = [card for card in take_all("cards") if card.lane]
+    for card in cards:
         lanes[card.lane].append(card)
     silent = lanes.pop(NEEDS)
     for shown in lanes.values():
         shown.sort(key=lambda card: card.seen_at, reverse=True)
+    lanes[QUIET].sort(key=lambda card: not card.why)
     waiting = {ask.name: sorted(take_all(ask.name), key=lambda one: one["at"]) for ask in asks()}
+    # The same command for the same workspace is shown once.
+    notices: dict[tuple[str, str], dict[str, Any]] = {}
+    for one in take_all("notices"):
+        notices.setdefault((one["workspace"], one["next"]), {**one, "more": -1})["more"] += 1
     found = {
         "workspaces": places,
         **waiting,
         "asks": list(waiting),
         "silent": [vars(card) for card in silent[:MOST_SILENT]],
-        "notices": take_all("notices"),
+        "notices": sorted(notices.values(), key=lambda one: not one["is_stop"])[:MOST_NOTICES],
+        "costs": _find_costs(cards),
         **{
             lane: [vars(card) for card in shown[: MOST_CARDS[lane]]]
             for lane, shown in lanes.items()
@@ -60,7 +71,8 @@ def gather(page: PageContext) -> dict[str, Any]:
         "counts": {
             **{lane: len(shown) for lane, shown in lanes.items()},
             "silent": len(silent),
-            "needed": len(silent) + sum(map(len, waiting.values())),
+            "notices": len(notices),
+            "needed": len(silent) + len(notices) + sum(map(len, waiting.values())),
         },
     }
     return {**found, "parts": _list_parts(found, page)}
@@ -68,22 +80,43 @@ def gather(page: PageContext) -> dict[str, Any]:
 
 def _list_parts(found: dict[str, Any], page: PageContext) -> list[dict[str, Any]]:
     """Return the parts of the board in order: its own ones that hold something, and the sections of the features."""
-    counts = {**found["counts"], "needs": found["counts"]["needed"]}
+    fresh = [place for place in found["workspaces"] if place["is_new"]]
+    is_all_new = len(fresh) == len(found["workspaces"])
+    costs = found["costs"]
+    counts: dict[str, Any] = {**found["counts"], "needs": found["counts"]["needed"]}
+    counts["costs"] = dollars(costs["total"]) if costs["rows"] else 0
     parts = [
         {"name": name, "title": title, "rank": rank, "count": counts[name], "one": None}
         for name, title, rank in PARTS
-        if counts[name] or name in ("needs", "running")
+        if counts[name] or (name in ("needs", RUNNING) and not is_all_new)
     ]
-    for section in sections():
-        try:
-            one = section.find(page)
-        except (HoldfastError, OSError) as error:
-            one = {"problem": str(error)}
-        if one is not None:
-            shown = {"name": section.name, "title": section.title, "rank": section.rank}
-            parts.append({**shown, "count": one.get("count"), "one": one})
+    if fresh:
+        rank = FIRST if is_all_new else LATER
+        parts.append({"name": "new", "title": "New here", "rank": rank, "count": None, "one": None})
+    parts += find_sections("board", page)
     parts.sort(key=lambda part: part["rank"])
     return [{**part, "is_beside": part["rank"] >= BESIDE} for part in parts]
+
+
+def _find_costs(cards: list[Card]) -> dict[str, Any]:
+    """Return what the work on the board cost together, and the most expensive of it."""
+    known = [
+        (card.figures.get("cost") or card.figures.get("at_least") or 0.0, card) for card in cards
+    ]
+    known = sorted((pair for pair in known if pair[0]), key=lambda pair: -pair[0])
+    return {
+        "total": sum(cost for cost, _ in known),
+        "rows": [
+            {
+                "name": card.name,
+                "href": card.href,
+                "cost": cost,
+                "is_part": card.figures.get("cost") is None,
+                "width": round(WIDE * cost / known[0][0]),
+            }
+            for cost, card in known[:MOST_COSTS]
+        ],
+    }
 
 
 def _gather_place(place: ServedWorkspace, page: PageContext) -> dict[str, Any]:
@@ -94,7 +127,6 @@ def _gather_place(place: ServedWorkspace, page: PageContext) -> dict[str, Any]:
         "root": place.root,
         "problem": "",
         "hint": "",
-        "stopped": None,
         "cards": [],
         "notices": [],
         "found": None,
@@ -105,17 +137,17 @@ def _gather_place(place: ServedWorkspace, page: PageContext) -> dict[str, Any]:
         place.look()
         workspace = place.workspace
         restore(workspace, now=page.now)
-        held = latch.read(workspace)
-        found["stopped"] = {**held} if held else None
         found["cards"] = list(list_cards(place, page.now, page.meter))
         found["notices"] = [
-            {"workspace": place.key, **status.show(one)}
+            {"workspace": place.key, "is_stop": one.urgency == STOPPED, **status.show(one)}
             for one in status.list_attention(workspace)
             if not one.has_card
         ]
         for ask in asks():
             found[ask.name] = [{"workspace": place.key, **one} for one in ask.find(place, page)]
-        if not found["cards"] and not any(found[ask.name] for ask in asks()):
+        if not any(card.lane for card in found["cards"]) and not any(
+            found[ask.name] for ask in asks()
+        ):
             found["is_new"] = True
             found["found"] = page.meter.found(place.root)
     except (HoldfastError, OSError) as error:
@@ -154,13 +186,13 @@ def find_quotas(page: PageContext) -> dict[str, Any] | None:
             **one,
             "title": title_of(one["client"]),
             "said": quotas.describe(one, page.now),
-            "filled": min(one["percent"], quotas.FULL),
-            "tone": _find_tone(one["percent"]),
+            "width": round(WIDE * min(one["percent"], quotas.FULL) / 100),
+            "tone": "bad"
+            if one["percent"] >= quotas.FULL
+            else "wait"
+            if one["percent"] >= NEARLY
+            else "good",
         }
         for one in sorted(newest.values(), key=lambda one: (one["client"], -one["percent"]))
     ]
     return {"quotas": shown} if shown else None
-
-
-def _find_tone(percent: float) -> str:
-    return "bad" if percent >= quotas.FULL else "wait" if percent >= NEARLY else "good"

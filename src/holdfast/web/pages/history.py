@@ -23,6 +23,7 @@ AT_ONCE, MOST_LOOKED = 500, 5_000
 SHORTEST_ID = 6
 LONGEST_WORD = 200
 AROUND = 60
+WORDS = ("q", "workspace", "stream", "kind", "before")
 
 
 def gather(page: PageContext) -> dict[str, Any]:

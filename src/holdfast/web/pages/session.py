@@ -13,11 +13,11 @@ from holdfast.kernel.text import quote
 from holdfast.kernel.workspace import Workspace
 from holdfast.session import resume, sessions
 from holdfast.session.rules import session as rules
-from holdfast.session.rules.fields import UNKNOWN_ISSUE
+from holdfast.session.rules.handover import title_of as describe
 from holdfast.web import figures
 from holdfast.web.readers import SessionView, find_unrecorded
 from holdfast.web.record_text import read_last, show_records
-from holdfast.web.table import PageContext, list_beside
+from holdfast.web.table import PageContext, find_sections
 
 if TYPE_CHECKING:
     from holdfast.clients.discovery import FoundSession
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 MOST_TASKS = 60
 MOST_EVENTS, MOST_FILES = 60, 12
-LONGEST_NAME = 120
 LOOKED_BACK = 400
 
 
@@ -50,7 +49,6 @@ def gather(page: PageContext) -> dict[str, Any]:
         "completed": completed[-MOST_TASKS:],
         "earlier": max(0, len(completed) - MOST_TASKS),
         "checkpoints": [_checkpoint(one) for one in recent if one["kind"] == "captured"][::-1][:40],
-        "work": figures.draw_bars(_work(recent, state), page.now),
         "handoff": _handoff(workspace, state, page.now),
         "is_reading": False,
         "timeline": show_records(place, stream, page.number("before")),
@@ -65,8 +63,10 @@ def _unrecorded(page: PageContext, found: FoundSession) -> dict[str, Any]:
         **rules.initial(rules.stream_of(session)),
         "observed": view.observed if view else None,
     }
+    seen = state["observed"]["seen"] if state["observed"] else {}
+    request = (seen.get("request") or {}).get("text", "")
     return {
-        **_shared(page, state, view),
+        **_shared(page, state, view, request),
         "recorded": False,
         "found": {
             "client": found["client"],
@@ -80,19 +80,21 @@ def _unrecorded(page: PageContext, found: FoundSession) -> dict[str, Any]:
     }
 
 
-def _shared(page: PageContext, state: SessionState, view: SessionView | None) -> dict[str, Any]:
+def _shared(
+    page: PageContext, state: SessionState, view: SessionView | None, title: str = ""
+) -> dict[str, Any]:
     """What both pages show. There is no chart while the transcript is being read."""
     session = state["session"]
     return {
         "workspace": page.place.key,
         "session": state,
-        "name": _name(state),
+        "name": title or describe(state) or f"Session {session[:8]}",
         "story": _story(state),
         "spent": page.meter.figures(page.place.root, session=session)._asdict(),
         "course": figures.draw_course(view.moments, view.messages) if view else None,
         "unread": view.problem if view else "",
         "next": f"holdfast resume --session {quote(session[:8])}",
-        "beside": list_beside("session", workspace=page.place.key, id=session),
+        "sections": find_sections("session", page),
     }
 
 
@@ -103,14 +105,6 @@ def find(workspace: Workspace, id: str) -> SessionState:
         raise NotFound(f"There is no session {id}.", hint="Nothing was written here yet.")
     state: SessionState = load(workspace.journal, rules, rules.stream_of(id))[0]
     return state if state["last"] is not None else sessions.find_session(workspace, id)
-
-
-def _name(state: SessionState) -> str:
-    """What people would call this work: its title, its issue, or the request under way."""
-    progress, observed = state["progress"], state.get("observed")
-    issue = progress["issue"] if progress["issue"] != UNKNOWN_ISSUE else ""
-    request = (observed["seen"].get("request") or {}).get("text", "") if observed else ""
-    return progress["title"] or issue or request or f"Session {state['session'][:8]}"
 
 
 def _story(state: SessionState) -> dict[str, Any] | None:
@@ -188,23 +182,6 @@ def _checkpoint(record: Record) -> dict[str, Any]:
         "claims": len(claims),
         "held": sum(bool(claim.get("ok")) for claim in claims),
     }
-
-
-def _work(records: list[Record], state: SessionState) -> list[figures.WorkSpan]:
-    """The time between checkpoints, by the current task."""
-    captures = [one for one in records if one["kind"] == "captured" and one["body"] is not None]
-    begun = state["begun_at"] or (captures[0]["at"] if captures else "")
-    found: list[figures.WorkSpan] = []
-    task = ""
-    for record in captures[-24:]:
-        task = record["body"]["set"].get("current", task)
-        name = (task or "(no task named)")[:LONGEST_NAME]
-        found.append(figures.WorkSpan(name, begun, record["at"], "good"))
-        begun = record["at"]
-    if captures and not state["ended_at"]:
-        name = f"{task or 'work'}, since then"[:LONGEST_NAME]
-        found.append(figures.WorkSpan(name, begun, "", "now"))
-    return found
 
 
 def _handoff(workspace: Workspace, state: SessionState, now: int) -> dict[str, str]:

@@ -211,7 +211,7 @@
   // The reader's own time
 
   const SHORT = {
-    month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short",
+    month: "short", day: "numeric", hour: "2-digit", minute: "2-digit",
   };
 
   function tellTimes() {
