@@ -237,7 +237,6 @@ def test_a_word_of_the_address_that_is_no_number(visitor: Visitor, path: str) ->
 
 
 def test_a_session_that_ended_two_hours_ago(world: World, visitor: Visitor) -> None:
-    """Its last stretch does not grow any more."""
     from holdfast.kernel.streams import open_writer
 
     stories.capture(world)

@@ -66,7 +66,7 @@ def take_back(workspace: Workspace, words: Mapping[str, str], person: Person) ->
     """Take back a prompt and the newer ones of its session, or with `redo` bring the last undo back."""
     if not words.get("redo") and not words.get("prompt"):
         raise Usage("No prompt was named.", hint="Use a button of the session's page.")
-    request = UndoRequest(redo=bool(words.get("redo")), id=words.get("prompt", ""))
+    request = UndoRequest(redo=True) if words.get("redo") else UndoRequest(id=words["prompt"])
     undo(
         workspace,
         request,
