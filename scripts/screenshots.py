@@ -135,9 +135,9 @@ def _first_look(browser: Browser, root: Path) -> None:
     with Serving([str(root)]) as serving:
         page = browser.new_page(viewport={"width": 1280, "height": 620})
         page.goto(serving.link())
-        page.wait_for_selector(".rows.found li")
+        page.wait_for_selector("#part-new .rows li")
         page.screenshot(path=PICTURES / "new-wide-light.png")
-        page.locator(".rows.found a").click()
+        page.locator("#part-new .rows a").click()
         page.set_viewport_size({"width": 1280, "height": 1180})
         page.wait_for_selector(".course")
         page.screenshot(path=PICTURES / "found-wide-light.png")

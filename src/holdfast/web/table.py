@@ -113,7 +113,7 @@ class Section:
     """A part of the page `on` that a feature gives. `find` returns its data, of the board for all workspaces, and
     None to leave it out; its `count`, if it has one, stands beside the title. `<on>_<name>.html` shows the data as
     `one`. The order is that of `rank`: on the board, what needs a person is at 10, what runs at 20, what happened at
-    30, what it costs at 40. From 40 on a section of the board stands beside the others where the screen is wide."""
+    30, what it costs at 40. From 35 on a section of the board stands beside the others where the screen is wide."""
 
     name: str
     title: str

@@ -32,7 +32,7 @@ PARTS = (
     (DONE, "Done", 35),
     ("costs", "What it costs", 40),
 )
-FIRST, LATER, BESIDE = 5, 36, 40
+FIRST, LATER, BESIDE = 5, 32, 35
 # From this percentage on, a usage limit of a client has another colour.
 NEARLY = 80
 
