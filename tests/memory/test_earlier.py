@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
 
 from holdfast.hooks.run import command
-from holdfast.memory.earlier import LONGEST_SECTION, TITLE
+from holdfast.kernel.workspace import discover
+from holdfast.memory.earlier import LONGEST_SECTION, MOST_TOLD, TITLE
 from tests.cli.conftest import Holdfast
+from tests.hooks import launcher_scene
+from tests.hooks.launcher_scene import Hooks
 from tests.hooks.loaded import loaded_by_entry
-from tests.hooks.world import CLIENTS, PROMPT, ask, context
+from tests.hooks.world import CLIENTS, PROMPT, TOOL, ask, context
 from tests.memory.conftest import SECRET, Put
 
+hooks = launcher_scene.hooks
 ASKED = "Please look at pay.py once more."
 
 
@@ -110,6 +115,66 @@ def test_a_broken_index_is_silence(known: Path, home: Path) -> None:
         path.write_bytes(b"not a database" * 1000)
     ask("claude", PROMPT["claude"], prompt="Hello.")
     assert "edited pay.py" not in context("claude", ask("claude", PROMPT["claude"], prompt=ASKED))
+
+
+@pytest.mark.parametrize("shell", ["/bin/sh", "/bin/bash"])
+@pytest.mark.parametrize("client", ["claude", "codex", "gemini"])
+def test_the_launcher_asks_only_about_files_with_a_past(
+    client: str, shell: str, known: Path, hooks: Hooks
+) -> None:
+    hooks(client, "SessionStart", source="startup")
+    hooks(client, PROMPT[client], prompt="Hello.", shell=shell)
+    until_quiet()
+    hooks.log.unlink()
+    assert hooks(client, PROMPT[client], prompt="Look at main.py, payments.py.", shell=shell) == {}
+    kept = [line for line in hooks.starts() if not line.startswith("pending")]
+    assert kept == [], "it is kept for later"
+    said = context(client, hooks(client, PROMPT[client], prompt=ASKED, shell=shell))
+    assert "an earlier session edited pay.py" in said
+
+
+@pytest.mark.parametrize("shell", ["/bin/sh", "/bin/bash"])
+def test_before_a_first_edit_claude_is_told_once(known: Path, hooks: Hooks, shell: str) -> None:
+    def edit(name: str, tool: str = "Edit") -> str:
+        given = {"file_path": str(known / name), "content": "pay.py"}
+        facts = {"tool_name": tool, "tool_input": given}
+        return context("claude", hooks("claude", TOOL["claude"], "unread", shell=shell, **facts))
+
+    hooks("claude", "SessionStart", source="startup")
+    hooks("claude", PROMPT["claude"], prompt="Make it right.")
+    until_quiet()
+    hooks.log.unlink()
+    assert edit("pay.py", tool="Read") == ""
+    assert edit("new.py") == ""
+    assert hooks.starts() == []
+    assert "Holdfast: an earlier session edited pay.py: 2026-11-17 Claude Code" in edit("pay.py")
+    assert len(hooks.starts()) == 1
+    assert edit("pay.py") == ""
+    assert len(hooks.starts()) == 1, "the launcher does not ask again"
+    assert "earlier session edited cash.py" in edit("cash.py", tool="Write")
+
+
+def test_a_session_is_told_of_a_few_files_at_most(shop: Path, put: Put, holdfast: Holdfast) -> None:
+    edits = [("Edit", f"{shop / f'file{number}.py'}|a|b") for number in range(MOST_TOLD + 2)]
+    put(shop, "99999999-aaaa-4000-8000-000000000009", [("user", "Change all."), *edits])
+    holdfast("note", "begin a journal")
+    holdfast("find", "--here", "retry")
+    told = [
+        context("claude", ask("claude", PROMPT["claude"], prompt=f"Look at file{number}.py."))
+        for number in range(MOST_TOLD + 2)
+    ]
+    assert [f"edited file{number}.py" in said for number, said in enumerate(told)] == [
+        *[True] * MOST_TOLD,
+        False,
+        False,
+    ]
+
+
+def until_quiet() -> None:
+    """Wait until the state before the prompt is taken: until then every tool is Python's."""
+    taking = Path(discover().private) / "taking"
+    while taking.exists():
+        time.sleep(0.02)
 
 
 def test_a_prompt_that_names_no_file_loads_nothing_for_it(known: Path) -> None:

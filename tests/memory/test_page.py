@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.memory.pages import split_marked
+from holdfast.memory.search import split_marked
 from tests.cli.conftest import Holdfast
 from tests.memory.conftest import SECRET, Put
 from tests.web.world import Visitor

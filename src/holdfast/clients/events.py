@@ -189,7 +189,9 @@ def _input_of(payload: dict[str, Any]) -> object:
 
 # Claude Code's answers, which other clients took over from it
 
-_WITH_CONTEXT = ("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure")
+_WITH_CONTEXT = frozenset(
+    str.split("SessionStart UserPromptSubmit PreToolUse PostToolUse PostToolUseFailure")
+)
 
 
 def length(text: str) -> int:

@@ -53,11 +53,12 @@ IFS= read -r line <"$mark" && [ "$HOLDFAST_HOME$line" = "usual $PWD" ] && [ "${s
     -d .holdfast/lives -o -d .git/holdfast/worktree/shared -o -e .git/holdfast/worktree/taking ] && usual=$means
 case $usual$unread in
 # The time of each client's last event; `doctor` reads it, too.
-used* | toolunread) true >"$seen" && exit 0 ;;
+used*) true >"$seen" && exit 0 ;;
+toolunread) [ -e .git/holdfast/worktree/recall ] || { true >"$seen" && exit 0; } ;;
 esac
 # The payload of a tool, in bash 4 and newer, without the function `is_harmless` below, which bash would have to
 # parse first. Where it may be one of those that Python has to see, `is_harmless` decides.
-case $usual$BASH_VERSION in
+case $usual$unread$BASH_VERSION in
 tool[4-9]*)
   IFS= read -r -d '' -N 33554432 payload
   has_payload=$?
@@ -119,7 +120,40 @@ is_harmless() {
   esac
 }
 
-[ "$usual" = tool ] && is_harmless && true >"$seen" && exit 0
+# Whether a prompt names a file that earlier sessions edited, or a tool is about to edit one. `memory/earlier.py` has
+# the list. Of what a tool is given, the beginning names the file.
+is_recalled() {
+  [ -f "$private/recall" ] && [ ! -L "$private/recall" ] && [ -x /bin/cat ] && [ -x /bin/dd ] || return 1
+  case $means$has_payload in
+  prompt) payload=$(/bin/cat) has_payload=1 ;;
+  tool) payload=$(/bin/dd bs=4096 count=1) has_payload=part ;;
+  esac
+  case $means$payload in
+  prompt*) ;;
+  *'"Edit"'*'"file_path"'* | *'"Write"'*'"file_path"'* | *'"MultiEdit"'*'"file_path"'*)
+    line=${payload#*'"file_path"'}
+    set -- "${line%%,*}"
+    ;;
+  *) return 1 ;;
+  esac
+  # Read in one piece: shells read a file byte by byte, too.
+  line='' IFS='
+'
+  for line in $(/bin/cat "$private/recall"); do
+    case $means in
+    prompt) case $payload in *"${line##*/}"*) break ;; esac ;;
+    *) case $1 in *"/$line\""*) break ;; esac ;;
+    esac
+    line=''
+  done
+  IFS=' '
+  [ "$line" ]
+}
+
+case $usual$unread in
+tool) is_harmless && true >"$seen" && exit 0 ;;
+toolunread) is_recalled || { true >"$seen" && exit 0; } ;;
+esac
 
 # The interpreter and the package to start: those that are written down; else, after a reinstall under
 # another Python, what is in the same environment now.
@@ -156,9 +190,13 @@ run_python() {
   fi
 }
 
-# mksh has no printf of its own, and the client's PATH may lead to none.
+# mksh has no printf of its own, and the client's PATH may lead to none. A second word, which is empty: no end of line.
 say() {
-  [ "$KSH_VERSION" ] && print -r -- "$1" || printf '%s\n' "$1"
+  if [ "$KSH_VERSION" ]; then
+    print -r ${2+-n} -- "$1"
+  else
+    printf "%s${2-\\n}" "$1"
+  fi
 }
 
 # One line for the next `holdfast doctor`. A file for each event, so that they stay few and small.
@@ -184,7 +222,9 @@ $PWD" >"$here/failed/$client.$event"
 # Let Python answer, and go. When it cannot be started, a stop still denies the tool.
 ask() {
   tell_python
-  if [ "$has_payload" ]; then
+  if [ "$has_payload" = part ]; then
+    { say "$payload" '' && /bin/cat; } | run_python "$client" "$event"
+  elif [ "$has_payload" ]; then
     say "$payload" | run_python "$client" ${event:+"$event"}
   else
     run_python "$client" ${event:+"$event"}
@@ -205,9 +245,10 @@ note_time() {
 # Nothing to answer: the event is kept in a file, and a process that the client does not wait for takes it
 # from there. Of a turn, Python wrote down before what it needs to know; the rest is told by the payload.
 keep() {
+  [ $means = prompt ] && is_recalled && ask
   kept=$private/pending/$client.$event.$session.$$
   if [ -L "$private/pending" ] || [ -e "$kept" ] || [ -L "$kept" ]; then
-    has_payload=1 payload=$turn
+    [ "$has_payload" ] || has_payload=1 payload=$turn
     ask
   fi
   set -C
@@ -217,12 +258,18 @@ keep() {
   fi
   case $event in
   Stop | AfterAgent) say "$turn" >"$kept" ;;
-  *) [ -x /bin/cat ] && /bin/cat >"$kept" ;;
+  *)
+    if [ "$has_payload" ]; then
+      say "$payload" >"$kept"
+    else
+      [ -x /bin/cat ] && /bin/cat >"$kept"
+    fi
+    ;;
   esac
   written=$?
   set +C
   if [ $written != 0 ]; then
-    has_payload=1 payload=$turn
+    [ "$has_payload" ] || has_payload=1 payload=$turn
     ask
   fi
   tell_python
@@ -272,7 +319,11 @@ look() {
     ;;
   tool)
     [ -e "$private/taking" ] && return 1
-    [ "$unread" = unread ] || is_harmless || return 1
+    if [ "$unread" ]; then
+      is_recalled && return 1
+    else
+      is_harmless || return 1
+    fi
     # A budget: what the last call cost is in what the client has just written. `hooks/marks.py` has the file.
     spent=$mark.spent written=''
     [ -f "$spent" ] && IFS= read -r written <"$spent" || spent=$mark.since

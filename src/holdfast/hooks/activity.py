@@ -3,6 +3,7 @@
 - `seen(workspace, session, now)`: a session was seen at work, which is looked at once a minute at most; `turn(...)`: it
   starts, stops, or is about to be compacted. Both return what to remind the agent of.
 - `prompted(workspace, session, prompt, now)`: the person asked for something. Returns what to tell the agent.
+- `edits(workspace, session, paths)`: a tool is about to change these files. Returns what to tell the agent.
 - `spent(workspace, session, now)`: what a session spent is known, because a turn ended.
 - `spends(workspace)`: return whether it matters what the sessions of this worktree spend. If so, `paid(workspace, session,
   now)`: before a tool is used, the client has written down what the last call cost.
@@ -19,12 +20,16 @@ A text is empty where there is nothing to say.
 
 from __future__ import annotations
 
+import os
+
 from holdfast import registry
 from holdfast.kernel import clock
 from holdfast.session import session_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from holdfast.kernel.workspace import Workspace
 
 EVERY = clock.MINUTE
@@ -49,6 +54,13 @@ def remind(event: str, workspace: Workspace, session: str, now: int) -> str:
 def tell_prompted(workspace: Workspace, session: str, prompt: str, now: int) -> str:
     """Return what the features say to the agent about what the person asks for."""
     said = [react(workspace, session, prompt, now) for react in registry.hooks_at("prompted")]
+    return "\n".join(filter(None, said))
+
+
+def tell_edits(workspace: Workspace, session: str, folder: str, paths: Sequence[str]) -> str:
+    """Return what the features say to the agent before it changes files, which are named from a folder."""
+    whole = [os.path.normpath(os.path.join(folder or workspace.root, path)) for path in paths]
+    said = [react(workspace, session, whole) for react in registry.hooks_at("edits")]
     return "\n".join(filter(None, said))
 
 

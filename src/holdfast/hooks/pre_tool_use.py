@@ -8,7 +8,14 @@ from __future__ import annotations
 import os
 
 from holdfast.clients.events import PERSONS_COMMANDS
-from holdfast.hooks.activity import EVERY_WHEN_HELD, find_hold, follow_spending, look, tell
+from holdfast.hooks.activity import (
+    EVERY_WHEN_HELD,
+    find_hold,
+    follow_spending,
+    look,
+    tell,
+    tell_edits,
+)
 from holdfast.people.removed_stops import restore
 
 TYPE_CHECKING = False
@@ -77,7 +84,13 @@ def before(event: HookEvent, client: Client, workspace: Workspace, now: int) -> 
     if event.paths and os.path.isdir(os.path.join(workspace.private, "shared")):
         from holdfast.hooks.shared_worktree import before_edit
 
-        return before_edit(event, workspace, now)
+        outcome = before_edit(event, workspace, now)
+        if outcome:
+            return outcome
+    # Not every client lets a hook say something before a tool.
+    if event.paths and event.session and client.answer(event, {"context": "?"}):
+        said = tell_edits(workspace, event.session, event.folder, event.paths)
+        return {"context": said} if said else {}
     return {}
 
 

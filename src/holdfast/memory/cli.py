@@ -19,6 +19,7 @@ from holdfast.kernel.text import plural
 from holdfast.memory import consent, index
 from holdfast.memory.find import FindRequest, find
 from holdfast.memory.hooks import keep_later
+from holdfast.memory.search import split_marked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -188,25 +189,10 @@ def at_home(folder: str) -> str:
 
 
 def _highlight(text: str, words: list[str]) -> str:
-    for word in sorted(words, key=len, reverse=True):
-        parts = text.split(word)
-        # What is marked already holds no whole word of another mark.
-        text = (
-            style(word, "yellow", bold=True).join(parts)
-            if "\x1b" not in text
-            else _mark(text, word)
-        )
-    return text
-
-
-def _mark(text: str, word: str) -> str:
-    """Mark a word in what is not marked yet."""
-    pieces = text.split("\x1b[0m")
-    done = []
-    for piece in pieces:
-        before, escape, inside = piece.partition("\x1b[")
-        done.append(before.replace(word, style(word, "yellow", bold=True)) + escape + inside)
-    return "\x1b[0m".join(done)
+    return "".join(
+        style(part, "yellow", bold=True) if is_marked else part
+        for part, is_marked in split_marked(text, words)
+    )
 
 
 def _offer(call: Call, reply: Reply, found: Finding) -> Reply:

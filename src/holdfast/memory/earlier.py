@@ -12,7 +12,9 @@ import apsw
 from holdfast.clients.launcher import folder_of_user
 from holdfast.clients.table import own_id, title_of
 from holdfast.kernel import config
+from holdfast.kernel.plain_file import read_plain, write_aside
 from holdfast.kernel.text import command, literal, quoted
+from holdfast.memory.hooks import INDEX, RECALL
 from holdfast.session import session_files, sessions
 
 TYPE_CHECKING = False
@@ -22,12 +24,16 @@ if TYPE_CHECKING:
 
     from holdfast.kernel.workspace import Workspace
 
-INDEX, FORMAT = "memory/index.db", 1
+FORMAT = 1
 SETTING = "memory.remind"
 TITLE = "Earlier sessions here, on the same files"
 # The section's letters, and those of one line of it; a prompt's reminder.
 LONGEST_SECTION, LONGEST_LINE, LONGEST_REQUEST = 600, 280, 100
 MOST_SESSIONS, MOST_FILES, MOST_NAMED = 3, 12, 8
+# Files whose names the launcher compares with each prompt.
+MOST_RECALLED, LARGEST_LIST = 100, 1 << 20
+# A session is told of so many files at most.
+MOST_TOLD = 6
 # A file that so many sessions edited says nothing of any of them. A session is told that shares so many files, of
 # which others have so few: with one file, two of three lines were about files that the new session did not touch.
 TOO_MANY, FEWEST_SHARED, SHARED = 12, 2, 0.5
@@ -53,16 +59,73 @@ def tell_pack(workspace: Workspace, _since: str) -> tuple[list[str], list[tuple[
     return [], [(TITLE, lines)] if lines else []
 
 
-def recall_at_prompt(workspace: Workspace, session: str, prompt: str, now: int) -> str:
+def recall_at_prompt(workspace: Workspace, session: str, prompt: str) -> str:
     """Return one line about the earlier sessions that edited a file that the prompt names, once for each file."""
-    named = files_named(prompt)
+    return _recall(workspace, session, files_named(prompt))
+
+
+def recall_paths(workspace: Workspace, session: str, paths: Sequence[str]) -> str:
+    """Return one line about the earlier sessions that edited one of these files, once for each file. The launcher asks
+    for none of them again."""
+    said = _recall(workspace, session, paths)
+    path = os.path.join(workspace.private, RECALL)
+    try:
+        left = read_plain(path, LARGEST_LIST).decode().splitlines()
+        names = [os.path.relpath(one, workspace.root) for one in paths]
+        _write_list(path, [name for name in left if name not in names])
+    except (OSError, ValueError):
+        pass  # the next start writes it
+    return said
+
+
+def list_recalled(workspace: Workspace, session: str) -> None:
+    """Write the list by which the launcher knows a prompt or an edit that Python may have a line for."""
+    path = os.path.join(workspace.prepare_private(), RECALL)
+    index = _open() if config.settings_of(workspace)[SETTING] else None
+    names: list[str] = []
+    if index is not None:
+        root = workspace.root
+        sql = (
+            "SELECT file.path FROM file JOIN session ON session.id = file.session "
+            "WHERE file.path > ? AND file.path < ? AND session.session != ? "
+            "GROUP BY file.path ORDER BY max(session.ended) DESC LIMIT ?"
+        )
+        try:
+            told = _told(workspace, session)
+            most = MOST_RECALLED if len(told) < MOST_TOLD else 0
+            rows = index.execute(sql, (f"{root}/", f"{root}0", session, most)).fetchall()
+            found = [str(one) for (one,) in rows if one not in told]
+            names = [os.path.relpath(one, root) for one in found if "\n" not in str(one)]
+        except apsw.Error:
+            pass  # it is being made, or damaged: the next search sees to that
+        finally:
+            index.close()
+    _write_list(path, names)
+
+
+def _write_list(path: str, names: Sequence[str]) -> None:
+    """Write the list, or remove it when it is empty: the launcher looks for the file first."""
+    try:
+        if names:
+            write_aside(path, "".join(f"{name}\n" for name in names).encode())
+        elif os.path.lexists(path):
+            os.unlink(path)
+    except (OSError, ValueError):
+        return
+
+
+def _told(workspace: Workspace, session: str) -> list[str]:
+    known = session_files.read(workspace, session, RECALLED).get("files")
+    return [str(one) for one in known] if isinstance(known, list) else []
+
+
+def _recall(workspace: Workspace, session: str, named: Sequence[str]) -> str:
     index = _open() if named and session else None
     if index is None:
         return ""
     try:
-        known = session_files.read(workspace, session, RECALLED).get("files")
-        told = [str(one) for one in known] if isinstance(known, list) else []
-        for name in named:
+        told = _told(workspace, session)
+        for name in named if len(told) < MOST_TOLD else ():
             said, path = _line_of_file(workspace, index, name, session)
             if said and path not in told and config.settings_of(workspace)[SETTING]:
                 session_files.keep(workspace, session, RECALLED, {"files": [*told, path]})

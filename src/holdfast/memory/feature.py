@@ -33,6 +33,7 @@ FEATURE = Feature(
     hooks={
         "turn": "holdfast.memory.hooks:remember_later",
         "prompted": "holdfast.memory.hooks:recall",
+        "edits": "holdfast.memory.hooks:recall_before_edit",
     },
     verbs=[
         Verb(

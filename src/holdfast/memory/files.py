@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.kernel.places import YOU, Place
+from holdfast.kernel.places import ITSELF, YOU, Place
 from holdfast.memory.forget import clean_index, find_copies
 from holdfast.parts import Copies
 
@@ -15,5 +15,6 @@ PLACES = [
     Place("data", "memory/index.lock", "The lock of the process that reads the sessions", "empty", YOU),
     Place("data", "memory/remembered", "When the sessions were read last", "empty", YOU),
     Place("data", "memory/forgotten.json", "Sessions that stay out because a purge erased what they hold", "JSON", "you: they are read again"),
+    Place("private", "recall", "Files that earlier sessions edited and that this one was not told of", "text, a path a line", ITSELF),
     Place("data", "memory/choice.json", "Whether all projects may be indexed", "JSON", "you: you are asked again"),
 ]  # fmt: skip

@@ -1,5 +1,7 @@
-"""At a session's start or stop: let a process of its own keep what is new, a few times a day. At a prompt: recall who
-edited the files that it names."""
+"""At a session's start or stop: let a process of its own keep what is new, a few times a day. At a prompt, and before a
+file is edited: recall who edited it earlier.
+
+The launcher starts Python for such a prompt or edit only where the file `recall` of the private folder has the name."""
 
 from __future__ import annotations
 
@@ -9,9 +11,13 @@ from holdfast.clients.launcher import folder_of_user
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from holdfast.kernel.workspace import Workspace
 
 STAMP, INDEX = "memory/remembered", "memory/index.db"
+# In the private folder: the files here that earlier sessions edited and that the session was not told of yet.
+RECALL = "recall"
 AGAIN_AFTER = 6 * 3600
 OFF = ("0", "")
 
@@ -20,7 +26,15 @@ def remember_later(workspace: Workspace, session: str, now: int) -> str:
     """Start a process that reads what is new, unless one did so in the last hours. Nothing is said to the agent."""
     if session and workspace.exists():
         keep_later(workspace.root, now)
+        if _has_index():
+            from holdfast.memory.earlier import list_recalled
+
+            list_recalled(workspace, session)
     return ""
+
+
+def _has_index() -> bool:
+    return os.path.isfile(os.path.join(folder_of_user(), INDEX))
 
 
 def keep_later(folder: str, now: int) -> bool:
@@ -40,7 +54,7 @@ def keep_later(folder: str, now: int) -> bool:
 
 def tell_pack(workspace: Workspace, since: str) -> tuple[list[str], list[tuple[str, list[str]]]]:
     """Return the section about earlier sessions; without an index, nothing is loaded for it."""
-    if not os.path.isfile(os.path.join(folder_of_user(), INDEX)):
+    if not _has_index():
         return [], []
     from holdfast.memory.earlier import tell_pack as tell
 
@@ -49,8 +63,17 @@ def tell_pack(workspace: Workspace, since: str) -> tuple[list[str], list[tuple[s
 
 def recall(workspace: Workspace, session: str, prompt: str, now: int) -> str:
     """Return what to tell the agent of earlier sessions; most prompts name no file, and load nothing."""
-    if "." not in prompt or not os.path.isfile(os.path.join(folder_of_user(), INDEX)):
+    if "." not in prompt or not _has_index():
         return ""
     from holdfast.memory.earlier import recall_at_prompt
 
-    return recall_at_prompt(workspace, session, prompt, now)
+    return recall_at_prompt(workspace, session, prompt)
+
+
+def recall_before_edit(workspace: Workspace, session: str, paths: Sequence[str]) -> str:
+    """Return what to tell the agent of earlier sessions that edited these files."""
+    if not os.path.isfile(os.path.join(workspace.private, RECALL)):
+        return ""
+    from holdfast.memory.earlier import recall_paths
+
+    return recall_paths(workspace, session, paths)

@@ -10,6 +10,7 @@ from holdfast.kernel.errors import HoldfastError
 from holdfast.memory.cli import WHAT
 from holdfast.memory.consent import may_index_all
 from holdfast.memory.find import FindRequest, find
+from holdfast.memory.search import split_marked
 from holdfast.web.table import Page, PageContext, Pages, link_to
 
 if TYPE_CHECKING:
@@ -64,20 +65,6 @@ def _shown(hit: Hit, places: Sequence[ServedWorkspace]) -> dict[str, Any]:
     stream = f"session:{hit['session']}" if hit["transcript"] else hit["session"]
     href = link_to(of.key, stream) if of is not None else ""
     return {**hit, "title": title_of(hit["client"]), "lines": lines, "href": href}
-
-
-def split_marked(text: str, words: Sequence[str]) -> list[tuple[str, bool]]:
-    """Return a text in parts, each with whether it is one of the words."""
-    parts = [(text, False)]
-    for word in sorted(words, key=len, reverse=True):
-        cut: list[tuple[str, bool]] = []
-        for part, is_marked in parts:
-            pieces = [part] if is_marked else part.split(word)
-            for number, piece in enumerate(pieces):
-                cut += [(word, True)] if number else []
-                cut += [(piece, is_marked)] if piece else []
-        parts = cut
-    return parts
 
 
 PAGES = Pages(

@@ -258,3 +258,17 @@ def _window(line: str, words: Sequence[str]) -> str:
     start = max(0, min(start - 20, len(line) - LONGEST_LINE))
     cut = line[start : start + LONGEST_LINE]
     return f"{'…' if start else ''}{cut.strip()}{'…' if start + LONGEST_LINE < len(line) else ''}"
+
+
+def split_marked(text: str, words: Sequence[str]) -> list[tuple[str, bool]]:
+    """Return a text in parts, each with whether it is one of the words."""
+    parts = [(text, False)]
+    for word in sorted(words, key=len, reverse=True):
+        cut: list[tuple[str, bool]] = []
+        for part, is_marked in parts:
+            pieces = [part] if is_marked else part.split(word)
+            for number, piece in enumerate(pieces):
+                cut += [(word, True)] if number else []
+                cut += [(piece, is_marked)] if piece else []
+        parts = cut
+    return parts

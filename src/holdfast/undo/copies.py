@@ -35,19 +35,12 @@ def find_copies(workspace: Workspace, streams: Sequence[str], text: str) -> Iter
 
 
 def _holds(store: Store, text: str) -> bool:
-    ids = [id for id, _ in store.list_states()]
-    names = {name for id in ids for name in list_objects_of(store, id)}
-    for name in names:
+    words = ("rev-list", "--objects", "--no-object-names", "--no-walk", f"--glob={store.refs}/*")
+    for name in set(store.git(*words).decode().split()):
         content = store.git("cat-file", "-p", name)
         if any(form in content for form in list_bytes(text)):
             return True
     return False
-
-
-def list_objects_of(store: Store, id: str) -> list[str]:
-    """Return the objects of a state."""
-    words = ("rev-list", "--objects", "--no-object-names", f"{store.refs}/{id}", "--max-count=1")
-    return store.git(*words).decode().split()
 
 
 def free(workspace: Workspace, now: int, *, dry_run: bool) -> str:

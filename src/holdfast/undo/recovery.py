@@ -5,19 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.kernel.text import plural
-from holdfast.undo.carry_out import finish, path_of, read_intent, take_back
+from holdfast.undo.carry_out import finish, read_intent, take_back
 from holdfast.undo.ledger import read
 from holdfast.undo.store import Store
 
 if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
-
-
-def is_unfinished(workspace: Workspace) -> bool:
-    """Return whether an undo was cut off here."""
-    import os
-
-    return os.path.exists(path_of(Store(workspace)))
 
 
 def finish_unfinished(workspace: Workspace, now: int) -> str:

@@ -17,7 +17,6 @@ from holdfast.undo.rules.prompts import open_entry
 from holdfast.undo.store import Store
 
 if TYPE_CHECKING:
-    from holdfast.git.shadow_index import Shadow
     from holdfast.kernel.workspace import Workspace
     from holdfast.undo.rules.prompts import PromptsState, Size, TreeState
 
@@ -130,8 +129,3 @@ def count_lines(store: Store, old: str, new: str) -> dict[str, tuple[int | None,
 
 def _number(text: str) -> int | None:
     return int(text) if text.isdigit() else None
-
-
-def lock(workspace: Workspace) -> Shadow:
-    """Return the index of the states, to be held."""
-    return Store(workspace).shadow()
