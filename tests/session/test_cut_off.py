@@ -15,6 +15,7 @@ from holdfast.clients.copilot import transcript as copilot
 from holdfast.clients.gemini import transcript as gemini
 from holdfast.clients.opencode import transcript as opencode
 from holdfast.clients.qwen import transcript as qwen
+from holdfast.clients.tool_calls import result_event
 from holdfast.observe.fold import observe
 from holdfast.observe.outward import reaches_of
 from holdfast.pack.pack import render
@@ -248,3 +249,24 @@ def test_a_merge_that_a_commit_finished_is_no_failure() -> None:
 )  # fmt: skip
 def test_what_reaches_out_and_how_to_look(call: str, probes: list[str]) -> None:
     assert [probe for _, probe in reaches_of(call)] == probes
+
+
+BLOCKED = {
+    "claude": "PreToolUse:Bash hook error: An alert waits for a person: Cost at $5.",
+    "codex": "Command blocked by PreToolUse hook: Stop now, checkpoint: Cost at $5. Command: git push",
+    "copilot": "Denied by preToolUse hook: Stop now, checkpoint: Cost at $5.",
+    "opencode": "Stop now, checkpoint: Cost at $5, the limit is $4 (guard)",
+    "qwen": "Only a person may run `holdfast gate answer`, in a terminal of their own.",
+}
+
+
+@pytest.mark.parametrize("client", BLOCKED)
+def test_a_call_that_a_hook_denied_is_told_neither_as_done_nor_as_failed(client: str) -> None:
+    denied = result_event(
+        "1", at=AT, text=BLOCKED[client], failed=None if client == "codex" else True
+    )
+    began, _ = run("1", PUSH, text="", failed=False)
+    assert "git push" not in told(began, denied)
+    assert "git push" in told(
+        began, denied, *run("2", PUSH, text="Everything up-to-date", failed=False)
+    )

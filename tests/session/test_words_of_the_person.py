@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from holdfast.clients.claude import transcript as claude_code
+from holdfast.hooks.handlers import ASK
 from holdfast.observe.fold import observe
 from holdfast.pack.pack import render
 from tests.clients.transcripts.lines import call, claude, events_of, packed, result
@@ -80,3 +83,13 @@ def test_the_next_step_is_no_finished_task() -> None:
         "## Tasks, 1 of 2 done\n- [ ] #10 Move the totals\n- [x] #9 Read the rounding rules" in pack
     )
     assert "## Next step\n- Move the totals (its first open task)" in pack
+
+
+@pytest.mark.parametrize(
+    "said", ["Stop now, checkpoint: Cost at $5, the limit is $4 (guard)", ASK.format(percent=60)]
+)
+def test_what_a_hook_says_at_a_stop_is_no_request_of_the_person(said: str) -> None:
+    """opencode puts it in as a prompt."""
+    pack = told(ASKED, claude("user", said))
+    assert "Rewrite the totals" in pack
+    assert said[:20] not in pack

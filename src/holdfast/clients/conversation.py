@@ -62,7 +62,8 @@ if TYPE_CHECKING:
         "summary",
     ]
     Change = Literal["edited", "created", "deleted"]
-    End = Literal["", "running", "refused"]
+    # A hook let a blocked call not begin; a refused one was refused by the person.
+    End = Literal["", "running", "refused", "blocked"]
     TaskState = Literal["open", "active", "done", "dropped", ""]
 
     class Task(TypedDict):
@@ -141,7 +142,9 @@ CUT = "\n[...]\n"
 # What clients write in the person's name.
 _NOT_THE_PERSON = compile_later(
     r"\s*(?:<(?!command-)|Caveat:|\[Request interrupted|This session is being continued|"
-    r"Base directory for this skill|# AGENTS\.md instructions)"
+    r"Base directory for this skill|# AGENTS\.md instructions|"
+    # What our hooks answer to a stop, which opencode puts in as a prompt.
+    r"Stop now, checkpoint: |Holdfast: the context is \d+ % full)"
 )
 _INSERTED = compile_later(
     r"<(system-reminder|ide_opened_file|ide_selection|hook_context|environment_context|"

@@ -63,6 +63,11 @@ _REFUSED = compile_later(
     r"(?:exec command|patch|tool call|command)? ?(?:rejected|denied) by (?:the )?user)",
     IGNORECASE,
 )
+# How clients tell it that a hook denied the call; some give the words of the hook alone.
+_BLOCKED = compile_later(
+    r"(?:Error: )?(?:PreToolUse:[^\n]{1,100}hook error: |Command blocked by PreToolUse hook|Denied by preToolUse hook|"
+    r"Stop now, checkpoint: |An alert waits for a person: |Only a person may run `holdfast )"
+)
 _SAID_TO_IT = compile_later(r"(?:the user said|feedback)[^:\n]{0,40}:\s*(.+)", DOTALL | IGNORECASE)
 LONGEST_CALL = 2000
 MOST_EDITS = 100
@@ -130,11 +135,13 @@ def result_event(
     running: bool = False,
     exact: Sequence[Replacement] = (),
 ) -> SessionEvent:
-    """The end of a call, as one of a call that the person refused where the client's answer says so."""
+    """The end of a call, as one of a call that the person refused or a hook denied where the client's answer says so."""
     if failed is not False and _REFUSED.match(text):
         words = _SAID_TO_IT.search(text)
         said = words[1].strip()[:2000] if words else ""
         return SessionEvent("result", at=at, id=id, text=said, end="refused")
+    if failed is not False and _BLOCKED.match(text):
+        return SessionEvent("result", at=at, id=id, text=text, failed=True, end="blocked")
     end: End = "running" if running else ""
     return SessionEvent("result", at=at, id=id, text=text, failed=failed, exact=exact, end=end)
 

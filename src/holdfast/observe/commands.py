@@ -147,10 +147,14 @@ def _grow_habit(seen: Observation, line: str) -> None:
     """How the session looks around: the first words of its commands."""
     habits = seen["habits"]
     for part in dict.fromkeys((line, _INTO_FOLDER.sub("", line))):
-        start = " ".join(part.split(None, 3)[:3])
+        start = _first_words(part)
         if 6 < len(start) <= 100 and start.isascii() and not _NO_HABIT.search(start):
             habits[start] = heavier(habits.get(start, -99.0), USE, seen["calls"])
     lighten(habits, ROOM["habits"])
+
+
+def _first_words(line: str) -> str:
+    return " ".join(line.split(None, 3)[:3])
 
 
 def _shorten_line(line: str) -> str:
@@ -173,7 +177,7 @@ def same_command(line: str) -> str:
 
 
 def take_back_call(seen: Observation, id: str) -> None:
-    """Take back a call that the person refused: it was neither done nor did it fail."""
+    """Take back a call that the person refused or a hook denied: it was neither done nor did it fail."""
     kind, *what = seen["pending"].pop(id, None) or [""]
     if kind == "edit":
         for path in what:
@@ -184,6 +188,8 @@ def take_back_call(seen: Observation, id: str) -> None:
             command["runs"] -= 1
             if command["runs"] < 1:
                 del seen["commands"][what[0]]
+        if what[0] not in seen["commands"]:
+            seen["habits"].pop(_first_words(what[0]), None)
 
 
 def end_call(seen: Observation, event: SessionEvent) -> None:

@@ -97,6 +97,8 @@ def _end_call(seen: Observation, event: SessionEvent) -> None:
         refuse_call(seen, call, event.text)
         tell(seen, HEARD, event.text)
         _rule(seen, event.text)
+    elif event.end == "blocked":
+        take_back_call(seen, event.id)
     else:
         end_call(seen, event)
 
