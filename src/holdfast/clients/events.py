@@ -31,6 +31,13 @@ if TYPE_CHECKING:
         "unknown",
     ]
 
+    class Permit(TypedDict):
+        """`message` is the reason of a denial, `chosen` has the labels for each question of an agent."""
+
+        allow: bool
+        message: str
+        chosen: list[list[str]]
+
     class HookOutcome(TypedDict, total=False):
         """What a client is to do: each key in the client's own words, where it has any for it."""
 
@@ -39,6 +46,7 @@ if TYPE_CHECKING:
         prompt: str  # the agent does not stop, but reads this
         halt: str  # the agent ends now, and why
         tell: str  # for the person to read
+        permit: Permit  # the answer of a person elsewhere to what the client asks
 
     class Client(Protocol):
         """The capability `hooks`: the module `events` of a client."""
@@ -116,6 +124,8 @@ class HookEvent:
         self.looks_after = 0
         # What the client asks its person; empty for all other events.
         self.asks = ""
+        # The input of the tool that it asks about.
+        self.given: dict[str, Any] = {}
         # A usage limit ended the turn; `asks` is what the client said of it.
         self.is_limit = False
         # The client has gone on: it neither waits for an answer nor reads one.
@@ -207,6 +217,8 @@ def answer(event: HookEvent, outcome: HookOutcome) -> dict[str, Any]:
     if "deny" in outcome:
         specific["permissionDecision"] = "deny"
         specific["permissionDecisionReason"] = outcome["deny"]
+    if "permit" in outcome:
+        specific["decision"] = _decision(event, outcome["permit"])
     if specific:
         said["hookSpecificOutput"] = {"hookEventName": event.name, **specific}
     if "prompt" in outcome:
@@ -217,6 +229,19 @@ def answer(event: HookEvent, outcome: HookOutcome) -> dict[str, Any]:
         said["continue"], said["stopReason"] = False, outcome["halt"]
         said["systemMessage"] = outcome["halt"]
     return said
+
+
+def _decision(event: HookEvent, permit: Permit) -> dict[str, Any]:
+    if not permit["allow"]:
+        return {"behavior": "deny", "message": permit["message"]}
+    questions = event.given.get("questions")
+    if not permit["chosen"] or not isinstance(questions, list):
+        return {"behavior": "allow"}
+    answers = {
+        one["question"]: ", ".join(chosen)
+        for one, chosen in zip(questions, permit["chosen"], strict=False)
+    }
+    return {"behavior": "allow", "updatedInput": {**event.given, "answers": answers}}
 
 
 # Which client really runs a hook. Copilot CLI and Cursor run the hooks in Claude Code's settings, so that
@@ -273,6 +298,8 @@ def _note_question(event: HookEvent, payload: dict[str, Any]) -> None:
         event.asks = one_line(_permission(event.tool, _input_of(payload)))
     if event.means != "waits":
         return
+    given = _input_of(payload)
+    event.given = given if isinstance(given, dict) else {}
     event.is_limit = event.name == "StopFailure" and text_of(payload, "error") in _LIMITS
     event.asks = one_line(_asked_of(event.name, payload))
     if not event.asks:

@@ -21,11 +21,12 @@ from holdfast.gates.rules.content import ACTION, EXPECTED, distribution, render
 from holdfast.gates.rules.gate import is_open, is_over, pictures_of, withdrawn_of
 from holdfast.gates.rules.gate_xml import write
 from holdfast.gates.wait import conclude, list_gates, present, wait
-from holdfast.kernel.errors import Usage
+from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.kernel.text import plural, quote
 
 if TYPE_CHECKING:
     from holdfast.gates.rules.gate import GateState
+    from holdfast.kernel.workspace import Workspace
     from holdfast.people.rules.people import Refused
 
 PATIENCE = 60.0
@@ -44,8 +45,10 @@ def list_command(call: Call, everything: bool) -> Reply:
     found = list_gates(context_of(call))
     waiting = [state for state in found if state["presented_at"]]
     collected = [state for state in found if not state["presented_at"]]
-    data: dict[str, object] = {"waiting": waiting, "collected": collected}
-    lines = [*_waiting_lines(waiting, call.now), *_collected_lines(collected, call.now)]
+    others = [one for find in registry.offers("inbox") for one in find(call.workspace, call.now)]
+    data: dict[str, object] = {"waiting": waiting, "collected": collected, "clients": others}
+    lines = [*_waiting_lines(waiting, call.now), *_client_lines(others, call.now)]
+    lines += _collected_lines(collected, call.now)
     if everything:
         known = list(lookup.every_gate(call.workspace))
         answered = [state for state in known if not is_open(state)]
@@ -54,7 +57,8 @@ def list_command(call: Call, everything: bool) -> Reply:
         shares = distribution(kinds)
         data.update(answered=answered, distribution=shares)
         lines += [*_answered_lines(answered, call.now), *_shares(shares, len(known))]
-    next = [f"holdfast gate answer {quote(waiting[0]['id'])}"] if waiting else []
+    ids = [*(state["id"] for state in waiting), *(one["id"] for one in others)]
+    next = [f"holdfast gate answer {quote(ids[0])}"] if ids else []
     return Reply(data, lines or ["No gate waits for you."], next=next)
 
 
@@ -62,6 +66,21 @@ def _waiting_lines(states: list[GateState], now: int) -> Iterator[str]:
     if states:
         yield style(f"Waiting for you: {plural(len(states), 'gate')}", "yellow", bold=True)
         yield from table([_row(state, now) for state in states], indent="  ")
+
+
+def _client_lines(rows: list[dict[str, str]], now: int) -> Iterator[str]:
+    if rows:
+        yield style(f"Clients that ask you: {plural(len(rows), 'question')}", "yellow", bold=True)
+        cells = [
+            [
+                style(one["id"], "yellow"),
+                one_line(one["title"], 60),
+                ago(one["at"], now),
+                style(safe(one["by"]), dim=True),
+            ]
+            for one in rows
+        ]
+        yield from table(cells, indent="  ")
 
 
 def _collected_lines(states: list[GateState], now: int) -> Iterator[str]:
@@ -127,6 +146,10 @@ def _shares(shares: dict[str, float], total: int) -> Iterator[str]:
 @verb
 def show_command(call: Call, id: str, as_xml: bool) -> Reply:
     """Show what gate ID asks, as the protocol shows it, and its answer: who gave it, when and where."""
+    if not _is_gate(call.workspace, id):
+        for find in registry.offers("inbox_item"):
+            if (found := find(call.workspace, id, call.now)) is not None:
+                return Reply(found[0], [safe(line) for line in found[1]])
     state = lookup.read_now(call.workspace, lookup.find_gate(call.workspace, id), now=call.now)
     content = state["content"]
     assert content is not None
@@ -139,6 +162,14 @@ def show_command(call: Call, id: str, as_xml: bool) -> Reply:
     lines = [*content_lines(content), "", *_fact_lines(state, paths, refused, call.now)]
     next = [] if is_over(state) else [f"holdfast gate answer {quote(state['id'])}"]
     return Reply(data, lines, next=next)
+
+
+def _is_gate(workspace: Workspace, id: str) -> bool:
+    """Return whether a gate has this id; other features have questions of their own in the same list."""
+    try:
+        return bool(lookup.find_gate(workspace, id))
+    except HoldfastError:
+        return False
 
 
 def _fact_lines(
@@ -242,6 +273,10 @@ def answer_command(call: Call, id: str, text: str | None, refusal: str | None) -
     """
     if refusal is not None and text is not None:
         raise Usage("An answer, or --no and why.")
+    if not _is_gate(call.workspace, id):
+        for settle in registry.offers("inbox_reply"):
+            if (done := settle(call.workspace, id, text, refusal, call.now)) is not None:
+                return Reply(done[0], [safe(line) for line in done[1]])
     said = text if refusal is None else refusal
     request = AnswerRequest(gate=id, text=said, no=refusal is not None)
     state = answer(context_of(call), request)

@@ -10,6 +10,8 @@
 - `asking(workspace)`: a person asked a session for something, and `asked` is about to run. `asked(workspace, client,
   session, prompt, now)` and `ended(workspace, client, session, means, now)`: it did, and its turn or the session ended; in
   processes that no client waits for. `changes(workspace)`: before a tool that may change something.
+- `asks(event, client, workspace, now)`: the client asks its person something. Returns the answer that a person gave
+  elsewhere, as an outcome; the hook waits for it.
 - `held(workspace, session)`: return why the session may use no tool until a person answers.
 - `waits(workspace)`: return whether a person is asked for something that this worktree's work needs.
 - `disturbs(workspace)`: return whether any session is held. `is_busy(workspace)`: return whether the sessions of this

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 
+from holdfast import registry
 from holdfast.clients.table import capability
 from holdfast.hooks.activity import find_hold, look, remind, tell_prompted
 from holdfast.kernel import clock
@@ -43,7 +44,7 @@ def act(
         return outcome
     if event.means == "waits":
         wait_for_person(event, client, workspace, now)
-        return {}
+        return _answer_elsewhere(event, client, workspace, now) if may_leave else {}
     if event.means == "prompt":
         _tell_of_resets(workspace, now)
         return _refreshed(_prompt(event, client, workspace, now), event, client, workspace, now)
@@ -79,6 +80,17 @@ def wait_for_person(event: HookEvent, client: Client, workspace: Workspace, now:
         is_news = client_questions.note(workspace, **asked, asks=event.asks, now=now)
     if is_news:
         _leave(workspace, command("tell-waiting", event.session))
+
+
+def _answer_elsewhere(
+    event: HookEvent, client: Client, workspace: Workspace, now: int
+) -> HookOutcome:
+    """Return what a person answered elsewhere while this hook waited."""
+    for ask in registry.hooks_at("asks"):
+        outcome: HookOutcome = ask(event, client, workspace, now)
+        if outcome:
+            return outcome
+    return {}
 
 
 def _tell_of_resets(workspace: Workspace, now: int) -> None:

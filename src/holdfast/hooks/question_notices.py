@@ -6,6 +6,7 @@ import fcntl
 import os
 import time
 
+from holdfast import registry
 from holdfast.clients.table import title_of
 from holdfast.hooks.run import command
 from holdfast.kernel import clock, config
@@ -53,7 +54,10 @@ def tell_waiting(
         return False
     where = f"{title_of(asked['client'])} {session[:8]} in {asked['root']}"
     title = f"Holdfast: {title_of(asked['client'])} waits for you"
-    part = f"waits-{session}"
+    can_answer = any(
+        session in find(workspace, clock.now()) for find in registry.offers("answerable")
+    )
+    part = f"/waits/{session}" if can_answer else f"waits-{session}"
     tell_people(workspace, f"{asked['asks']}\n\n{where}", title=title, now=clock.now(), part=part)
     return True
 

@@ -172,7 +172,11 @@ def respond_to(
         outcome = add_stop(outcome, event, holder, stopped, now)
     if may_leave:
         bound(0)
+    # The labels of an answer have to be those that the client gave; its message passed the door.
+    permit = outcome.pop("permit", None)
     shown: HookOutcome = _pass_door(outcome, workspace)
+    if permit is not None:
+        shown = {**shown, "permit": permit}
     return client.answer(event, shown)
 
 

@@ -73,6 +73,7 @@ PLACES = [
     Place("home", "lock", "The lock of writers; the kernel's lock on it counts, not the file", "empty, or a process", UNINSTALL),
     Place("home", "latch", "A stop that holds: who set it, when and why", "JSON", "a person: `holdfast release`, `holdfast guard reset`"),
     Place("home", "last-turn*", "Until when sessions may checkpoint after a budget's stop", "JSON", ITSELF),
+    Place("home", "page-open", "A page shows this workspace now: hooks look at its time", "empty", ITSELF),
     Place("home", "quiet", "Nothing waits: the launcher of the hooks need not start Python", "text", ITSELF),
     Place("home", "conflicts", "The streams whose edits by hand met a newer change", "lines", "`holdfast conflicts`"),
     Place("home", "purge.json", "What a purge is about to erase", "JSON", "`holdfast doctor --fix`", "journal"),

@@ -38,16 +38,17 @@ def send(address: str, title: str, text: str) -> None:
 
 
 def link_to(settings: dict[str, Any], part: str) -> str:
-    """The last line of a notice: where the page shows what waits. Empty without a page's address."""
+    """The last line of a notice: a part of the board, or with a `/` in front a page of its own. Empty without a page's
+    address."""
     page = str(settings["notify.page"]).rstrip("/")
-    return f"\n{page}/board#{part}" if page else ""
+    return f"\n{page}{part if part[:1] == '/' else f'/board#{part}'}" if page else ""
 
 
 def tell_people(
     workspace: Workspace, text: str, *, now: int, title: str = TAMPERED, part: str = "needs"
 ) -> bool:
     """One notice to every address, now or not at all: what it says stands in `holdfast status`, too, and
-    in `part` of the board. False when there are addresses and no one of them took it."""
+    in `part` of the page. False when there are addresses and no one of them took it."""
     journal = workspace.journal if workspace.exists() else None
     settings = config.load(workspace, journal)
     urls = settings["notify.urls"].split()

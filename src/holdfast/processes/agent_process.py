@@ -67,14 +67,14 @@ def own_process() -> AgentProcess | None:
                 f"{VARIABLE} is {named!r}, not a process id.",
                 hint=f"Set it to a number: {VARIABLE}=$$",
             )
-        return _process(int(named))
+        return process_of(int(named))
     pid = os.getpid()
     while pid > 0:
         entry = entry_of(pid)
         if entry is None or entry.name.partition(":")[0] in KEEPERS:
             return None
         if not _is_means(entry.name, entry.command):
-            return _process(pid)
+            return process_of(pid)
         pid = entry.parent
     return None
 
@@ -96,7 +96,8 @@ def process_state(process: AgentProcess | None) -> ProcessState:
     return "alive" if is_same else "gone"
 
 
-def _process(pid: int) -> AgentProcess | None:
+def process_of(pid: int) -> AgentProcess | None:
+    """Return a process so that others can tell whether it still runs; None where the system does not tell."""
     entry, here = entry_of(pid), _host()
     if entry is None or not here:
         return None

@@ -23,6 +23,7 @@ from starlette.staticfiles import StaticFiles
 from holdfast.kernel import clock
 from holdfast.kernel.door import Door
 from holdfast.kernel.errors import Conflict, HoldfastError, NotAllowed, NotFound, StoreAway, Usage
+from holdfast.people import page_open
 from holdfast.people import person as people
 from holdfast.web.access import (
     LARGEST_FORM,
@@ -33,7 +34,7 @@ from holdfast.web.access import (
     checked_form,
     form_of,
 )
-from holdfast.web.background import tell_of_resets
+from holdfast.web.background import note_closed, note_open, tell_of_resets
 from holdfast.web.live import Live
 from holdfast.web.page_cache import PageCache, PageRequest
 from holdfast.web.rendering import STATIC, Renderer
@@ -120,10 +121,21 @@ class PageServer:
 
     @contextlib.asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
-        teller = asyncio.create_task(self._tell_of_resets())
+        tasks = [
+            asyncio.create_task(self._tell_of_resets()),
+            asyncio.create_task(self._stay_open()),
+        ]
         yield
-        teller.cancel()
+        for task in tasks:
+            task.cancel()
+        note_closed(self.site)
         self.close()
+
+    async def _stay_open(self) -> None:
+        """Let hooks know that a person can be reached at this page."""
+        while True:
+            await asyncio.get_running_loop().run_in_executor(None, note_open, self.site)
+            await asyncio.sleep(page_open.TOUCHED_EVERY)
 
     async def _tell_of_resets(self) -> None:
         """See to it that people are told when a usage limit ends, also while no page is open."""

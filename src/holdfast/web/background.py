@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -17,6 +17,7 @@ from holdfast.kernel.streams import open_writer
 from holdfast.kernel.workspace import worktrees
 from holdfast.maintenance import doctor
 from holdfast.parts import Check, fail
+from holdfast.people import page_open
 from holdfast.usage.usage_limits import list_limited
 from holdfast.web.readers import (
     BoardSession,
@@ -30,6 +31,7 @@ from holdfast.web.readers import (
 from holdfast.web.workspaces import ServedWorkspace, Site, opened_to_read
 
 if TYPE_CHECKING:
+    from holdfast.kernel.workspace import Workspace
     from holdfast.usage.spending import SessionCosts
 
 
@@ -119,6 +121,25 @@ def tell_of_resets(site: Site) -> None:
                 wake_tellers(workspace, list_limited(workspace, clock.now()))
         except (HoldfastError, OSError, ValueError):
             continue  # the board says what is wrong with this workspace
+
+
+def note_open(site: Site) -> None:
+    """Let the hooks of each workspace know that a person can be reached at this page."""
+    _tell_hooks(site, page_open.note_open)
+
+
+def note_closed(site: Site) -> None:
+    """Let them know that the page has ended."""
+    _tell_hooks(site, page_open.note_closed)
+
+
+def _tell_hooks(site: Site, tell: Callable[[Workspace], None]) -> None:
+    for place in site:
+        try:
+            with opened_to_read(place.root) as workspace:
+                tell(workspace)
+        except (HoldfastError, OSError, ValueError):
+            continue
 
 
 class Inboxes:

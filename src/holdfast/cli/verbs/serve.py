@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Serve without a terminal, for systemd, launchd and containers.",
 )
+@click.option("--share", is_flag=True, help="Say how to reach the page from a phone, safely.")
 @verb
 def command(
     call: Call,
@@ -79,18 +80,26 @@ def command(
     proxy: str,
     link: bool,
     service: bool,
+    share: bool,
 ) -> Reply:
     """Serve the page: what needs you, what runs, what it costs, and where you answer. Ctrl+C ends it.
 
     The sign-in link appears on your terminal alone and works once. A program that reads your terminal can take it.
     """
-    if link and service:
-        raise Usage("--link and --service exclude each other.")
+    if link + service + share > 1:
+        raise Usage("--link, --service and --share exclude each other.")
     if link:
         return _show_link(call)
     try:
         from holdfast.web.app import PageServer
-        from holdfast.web.server import ServeOptions, listen, run, show_link
+        from holdfast.web.server import (
+            PORT,
+            ServeOptions,
+            listen,
+            refuse_open,
+            run,
+            show_link,
+        )
         from holdfast.web.workspaces import Site
     except ImportError as error:
         raise HoldfastError(
@@ -98,13 +107,16 @@ def command(
             hint=install_command("web"),
             kind="not_installed",
         ) from None
+    wish = ServeOptions(host, port, tls_certificate, tls_key, proxy)
+    if share:
+        refuse_open(wish)
+        return _explain_sharing(port or PORT)
     workspaces = _workspaces(call, folders)
     terminal = ""
     if service:
         refuse_second()
     else:
         terminal = person.require_seat(workspaces[0], "sign in to the page", now=call.now)
-    wish = ServeOptions(host, port, tls_certificate, tls_key, proxy)
     listening, address = listen(wish)
     site = Site([one.root for one in workspaces])
     for one in workspaces:
@@ -130,6 +142,29 @@ def command(
             if service:
                 forget()
     return Reply({**_where(address), "workspaces": names}, ["The page has ended."])
+
+
+def _explain_sharing(port: int) -> Reply:
+    """Name the ways that open no port. Each device signs in with a link of its own."""
+    ways = {
+        "An SSH tunnel; then open the link of `holdfast serve` on that device": [
+            f"ssh -N -L {port}:localhost:{port} YOU@THIS-MACHINE",
+        ],
+        "Tailscale, for the devices of your own tailnet, encrypted": [
+            f"tailscale serve --bg {port}",
+            f"holdfast serve --port {port} --behind-proxy https://THIS-MACHINE.TAILNET.ts.net",
+        ],
+    }
+    lines = ["The page listens on this machine alone. To reach it from a phone or a laptop:"]
+    for title, commands in ways.items():
+        lines += ["", f"{title}:", *(f"  {one}" for one in commands)]
+    lines += [
+        "",
+        "HOLDFAST_NOTIFY_PAGE names that address for notifications. Nobody comes in without a sign-in link, which your",
+        "terminal shows (`holdfast serve --link` for a service) and which works once. Do not publish the page:",
+        "no `tailscale funnel`, no forwarded port. An unencrypted --host is refused.",
+    ]
+    return Reply({"ways": ways}, lines)
 
 
 def _show_link(call: Call) -> Reply:

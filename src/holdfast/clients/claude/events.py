@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from holdfast.clients.events import HookEvent, Means
 
 NAME = "claude"
+HAS_DIALOGUE_BESIDE, OBEYS_CHOICES = True, True
 EVENTS: dict[str, Means] = {
     **SHARED_EVENTS,
     **dict.fromkeys(("Notification", "Elicitation", "StopFailure"), "waits"),

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from holdfast.clients.events import HookEvent, HookOutcome
 
 NAME = "codex"
+HAS_DIALOGUE_BESIDE, OBEYS_CHOICES = False, False
 EVENTS = SHARED_EVENTS
 
 

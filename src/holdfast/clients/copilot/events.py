@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from holdfast.clients.events import HookEvent, HookOutcome, Means
 
 NAME = "copilot"
+HAS_DIALOGUE_BESIDE, OBEYS_CHOICES = False, False
 EVENTS: dict[str, Means] = {
     **SHARED_EVENTS,
     "Notification": "waits",
@@ -32,4 +33,5 @@ def answer(event: HookEvent, outcome: HookOutcome) -> dict[str, Any]:
     on whose settings the hook stands in."""
     said = answer_of_claude(event, outcome)
     specific = said.get("hookSpecificOutput", {})
-    return {**said, **{name: specific[name] for name in specific if name != "hookEventName"}}
+    bare = {name: specific[name] for name in specific if name != "hookEventName"}
+    return {**said, **bare.pop("decision", {}), **bare}

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from holdfast.clients.events import HookEvent, HookOutcome, Means
 
 NAME = "opencode"
+HAS_DIALOGUE_BESIDE, OBEYS_CHOICES = True, True
 EVENTS: dict[str, Means] = {
     **SHARED_EVENTS,
     "chat.message": "prompt",
@@ -48,7 +49,9 @@ def length(text: str) -> int:
 
 def answer(event: HookEvent, outcome: HookOutcome) -> dict[str, Any]:
     said: dict[str, Any] = {
-        key: text for key, text in outcome.items() if key in ("context", "deny", "prompt") and text
+        key: said
+        for key, said in outcome.items()
+        if key in ("context", "deny", "prompt", "permit") and said
     }
     if "halt" in outcome:
         # There is no word for it: the tools are denied, and the stop is let through.

@@ -49,7 +49,15 @@ def hook_group(line: str, limit: int, *, name: str = "", matcher: str = "") -> d
 
 # How long a client may wait for our hook of an event, in seconds.
 USUAL_SECONDS = 10
-_SECONDS = {"PreCompact": 20, "PreCompress": 20, "Stop": 20, "AfterAgent": 20, "SessionEnd": 5}
+_SECONDS = {
+    "PreCompact": 20,
+    "PreCompress": 20,
+    "Stop": 20,
+    "AfterAgent": 20,
+    "SessionEnd": 5,
+    # A person elsewhere answers it; `answers/wait.py` has its own limits.
+    "PermissionRequest": 3660,
+}
 
 
 def with_seconds(events: str) -> dict[str, int]:

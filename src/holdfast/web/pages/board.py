@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from holdfast import registry
 from holdfast.clients.table import title_of
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.money import dollars
@@ -157,9 +158,15 @@ def _gather_place(place: ServedWorkspace, page: PageContext) -> dict[str, Any]:
 
 
 def list_clients(place: ServedWorkspace, page: PageContext) -> list[dict[str, Any]]:
-    """Return the clients that wait for an answer at their own terminal."""
+    """Return the clients that wait for an answer at their own terminal, and not elsewhere."""
+    elsewhere: set[str] = set()
+    for find in registry.offers("answerable"):
+        elsewhere |= set(find(place.workspace, page.now))
+    waiting = list_waiting(place.workspace, page.now)
     return [
-        {"title": title_of(one["client"]), **one} for one in list_waiting(place.workspace, page.now)
+        {"title": title_of(one["client"]), **one}
+        for one in waiting
+        if one["session"] not in elsewhere
     ]
 
 

@@ -1,0 +1,1 @@
+"""The pure rules of answers: no I/O, no clock."""
