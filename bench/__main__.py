@@ -37,6 +37,7 @@ MEASUREMENTS = (
     "compaction",
     "observation",
     "page",
+    "answers",
     "postgres_record",
 )
 # The figures that the documentation shows. Only a whole run on a quiet machine writes them.

@@ -150,6 +150,7 @@ ELSEWHERE = {
     "git/restore.py": "the folder of the shadow index, where git makes the files",
     "git/shadow_index.py": "git's folder",
     "git/unreachable.py": "git's objects",
+    "people/page_open.py": "the journal's home",
     "people/person.py": "the terminal, and our own package",
     "budgets/alerts.py": "the journal's home",
     "runner/folder.py": "the journal's home",

@@ -2,6 +2,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from holdfast.answers.api import Questions
 from holdfast.budgets.api import Budgets
 from holdfast.estop.operations import StopResult
 from holdfast.fleet.api import Member
@@ -31,6 +32,8 @@ class Offers:
     def loop(self, track: str) -> Loop: ...
     @property
     def gates(self) -> Gates: ...
+    @property
+    def questions(self) -> Questions: ...
     @property
     def plans(self) -> Plans: ...
     @property

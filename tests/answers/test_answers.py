@@ -39,8 +39,10 @@ def test_allow_once_reaches_the_client_within_a_second(
 ) -> None:
     hook = asks()
     question = hook.question()
+    path = path_of(world, question)
+    csrf, shown = visitor.token(path), visitor.data(f"{path}.json")["shown"]
     began = time.monotonic()
-    assert send(visitor, world, question, answer="allow").status_code == 303
+    assert visitor.send(path, csrf=csrf, answer="allow", shown=shown).status_code == 303
     ended = hook.end(began)
     assert decision(ended.said) == {"behavior": "allow"}
     assert ended.seconds < 1
@@ -72,7 +74,11 @@ def test_left_to_the_terminal_says_nothing(asks: Asks, world: World, visitor: Vi
 
 @pytest.mark.parametrize(
     ("fields", "chosen"),
-    [({"choice-0": "1"}, "Postgres"), ({"own-0": "A file of JSON"}, "A file of JSON")],
+    [
+        ({"answer": "choose-1"}, "Postgres"),
+        ({"answer": "choose", "choice-0": "0"}, "SQLite"),
+        ({"answer": "choose", "own-0": "A file of JSON"}, "A file of JSON"),
+    ],
 )
 def test_a_question_with_options_is_answered_with_one_or_in_own_words(
     asks: Asks, world: World, visitor: Visitor, fields: dict[str, str], chosen: str
@@ -83,13 +89,31 @@ def test_a_question_with_options_is_answered_with_one_or_in_own_words(
     assert "Which database?" in page
     assert send(visitor, world, question, answer="choose").status_code == 400, "nothing chosen"
     assert send(visitor, world, question, answer="allow").status_code == 400
-    assert send(visitor, world, question, answer="choose", **fields).status_code == 303
+    assert send(visitor, world, question, **fields).status_code == 303
     said = decision(hook.end().said)
     assert said["behavior"] == "allow"
     assert said["updatedInput"] == {
         **hook.payload["tool_input"],
         "answers": {"Which database?": chosen},
     }
+
+
+def test_several_questions_are_answered_together(
+    asks: Asks, world: World, visitor: Visitor
+) -> None:
+    options = [{"label": "red"}, {"label": "green"}, {"label": "blue"}]
+    questions = [
+        {"question": "Which one?", "options": options, "multiSelect": False},
+        {"question": "Which ones?", "options": options, "multiSelect": True},
+    ]
+    hook = asks(CHOICE, tool_input={"questions": questions})
+    question = hook.question()
+    half = {"answer": "choose", "choice-0": "2"}
+    assert send(visitor, world, question, **half).status_code == 400
+    whole = {**half, "choice-1-0": "0", "choice-1-1": "1"}
+    assert send(visitor, world, question, **whole).status_code == 303
+    answers = decision(hook.end().said)["updatedInput"]["answers"]
+    assert answers == {"Which one?": "blue", "Which ones?": "red, green"}
 
 
 def test_the_page_shows_the_command_the_folder_the_client_and_the_diff(

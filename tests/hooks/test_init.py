@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from holdfast.answers.wait import MAX_HELD_SECONDS
 from holdfast.clients import launcher
 from holdfast.clients.claude import events as claude_hooks
 from holdfast.clients.claude import install as claude
@@ -125,7 +126,8 @@ def test_codexs_hooks_are_shell_commands_and_nothing_else_is_in_their_file(
         (ours,) = group["hooks"]
         assert set(ours) == {"type", "command", "timeout"}
         assert ours["command"] == launcher.line("codex", event)
-        assert ours["timeout"] <= (3 if event == "SessionEnd" else 30), "seconds"
+        seconds = {"SessionEnd": 3, "PermissionRequest": MAX_HELD_SECONDS + 20}
+        assert ours["timeout"] <= seconds.get(event, 30), "seconds"
     server = tomllib.loads(Path(".codex/config.toml").read_text())["mcp_servers"]["holdfast"]
     assert server["args"] == ["-P", "-m", "holdfast", "mcp"]
     assert "/hooks" in answer.out, "the review is the user's"

@@ -120,11 +120,24 @@ def test_denied_on_the_page_the_agent_reads_the_reason(asking: Client, visitor: 
     assert REASON in done.run.asked[1], done.run.told
 
 
+@pytest.mark.parametrize("asking", ["claude"], indirect=True)
+def test_the_page_shows_the_request_under_way(asking: Client, visitor: Visitor) -> None:
+    def act(visitor: Visitor, path: str, data: dict[str, Any]) -> None:
+        ends = time.monotonic() + PATIENCE
+        while visitor.data(f"{path}.json")["request"] != "Go.":
+            assert time.monotonic() < ends
+            time.sleep(0.2)
+        press(answer="allow")(visitor, path, data)
+
+    done = story(asking, visitor, PERMISSIONS["claude"], act)
+    assert done.question["ended"] == rules.GIVEN, done.question
+
+
 @pytest.mark.parametrize("asking", BESIDE, indirect=True)
 def test_an_option_chosen_on_the_page_is_the_agents_answer(
     asking: Client, visitor: Visitor
 ) -> None:
-    act = press(**{"answer": "choose", "choice-0": "1"})
+    act = press(answer="choose-1")
     done = story(asking, visitor, QUESTIONS[asking.name], act)
     assert "Postgres" in done.run.asked[1].rpartition("Which database?")[2], done.run.told
 

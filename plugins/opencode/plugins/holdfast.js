@@ -2,7 +2,7 @@
 // holdfast's own hook, with the event as JSON on standard input, and its one JSON object is obeyed:
 // {"context": text} stands in the agent's context, {"deny": reason} stops a tool, {"prompt": text}
 // drives the agent on. Whatever goes wrong here, the agent goes on.
-import { spawnSync } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 
 const COMMAND = ["holdfast", "hook"]
 const PATIENCE = 20_000 // milliseconds
@@ -27,6 +27,26 @@ function ask(event, directory, session, payload = {}) {
   } catch {
     return {}
   }
+}
+
+// The same for what a person may answer elsewhere, for as long as the hook waits: opencode's own dialogue is open.
+function askBeside(event, directory, session, payload) {
+  return new Promise((resolve) => {
+    const [program, ...words] = COMMAND
+    const child = spawn(program, [...words, "opencode", event], {
+      cwd: directory,
+      env: { ...process.env, OPENCODE_SESSION_ID: session },
+      stdio: ["pipe", "pipe", "ignore"],
+    })
+    let said = ""
+    child.on("error", () => resolve({}))
+    child.stdin.on("error", () => {})
+    child.stdout.on("data", (text) => { said += text })
+    child.on("close", () => {
+      try { resolve(JSON.parse(said)) } catch { resolve({}) }
+    })
+    child.stdin.end(JSON.stringify({ hook_event_name: event, session_id: session, cwd: directory, ...payload }))
+  })
 }
 
 const ANSWERS = ["permission.replied", "question.replied", "question.rejected"]
@@ -68,6 +88,17 @@ export const Holdfast = async ({ client, directory }) => {
     packs.set(session, typeof answer.context === "string" ? answer.context : "")
   }
 
+  // opencode answers events in order, so nobody waits for this.
+  async function beside(asked, session) {
+    const { permit } = await askBeside("PermissionRequest", directory, session, questionOf(asked))
+    if (!permit) return
+    const path = { requestID: asked.id }
+    const post = (url, body) => client._client.post({ url, path, body, headers: { "content-type": "application/json" } })
+    if (asked.questions) await post("/question/{requestID}/reply", { answers: permit.chosen })
+    else if (permit.allow) await post("/permission/{requestID}/reply", { reply: "once" })
+    else await post("/permission/{requestID}/reply", { reply: "reject", message: permit.message })
+  }
+
   async function stopped(session) {
     const answer = ask("Stop", directory, session, { stop_hook_active: driven.has(session) })
     driven.delete(session)
@@ -83,7 +114,7 @@ export const Holdfast = async ({ client, directory }) => {
         const { sessionID, info } = event.properties ?? {}
         if (event.type === "session.created") born.add(info.id)
         if (event.type === "permission.asked" || event.type === "question.asked") {
-          ask("PermissionRequest", directory, await rootOf(sessionID), questionOf(event.properties))
+          beside(event.properties, await rootOf(sessionID)).catch(() => {})
         }
         if (ANSWERS.includes(event.type)) ask("Answered", directory, await rootOf(sessionID))
         if (event.type !== "session.idle" && event.type !== "session.compacted") return

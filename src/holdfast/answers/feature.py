@@ -20,7 +20,7 @@ FEATURE = Feature(
         ),
         "answers.hold_seconds": Setting(
             0,
-            "The same for a client that shows its own dialogue only afterwards: it waits for the page this long.",
+            "The same for a client that shows its own dialogue only afterwards: it waits for the page this long; at most 600.",
             guard="hold up the dialogues of clients until the page answered",
         ),
     },

@@ -91,9 +91,10 @@ def list_questions(place: ServedWorkspace, page: PageContext) -> list[dict[str, 
 
 
 def answer_question(workspace: Workspace, words: Mapping[str, str], person: Person) -> str:
-    """`answer` is the button: `allow`, `deny` with a note that says why, `choose`, or `leave`. `shown` is the digest of
+    """`answer` is the button: `allow`, `deny` with a note that says why, `choose`, `choose-N`, or `leave`. `shown` is the digest of
     what the page showed."""
-    now, verdict = clock.parse(person["at"]), words.get("answer", "")
+    now = clock.parse(person["at"])
+    verdict, _, option = words.get("answer", "").partition("-")
     note = words.get("note", "").replace("\r\n", "\n").strip()
     question = find_question(workspace, words["id"], now=now)
     if verdict == rules.DENY and not note:
@@ -102,7 +103,7 @@ def answer_question(workspace: Workspace, words: Mapping[str, str], person: Pers
         question=question["id"],
         verdict=verdict,
         text=note if verdict == rules.DENY else "",
-        chosen=_read_chosen(question, words) if verdict == rules.CHOOSE else (),
+        chosen=_read_chosen(question, words, option) if verdict == rules.CHOOSE else (),
         person=person,
         shown=words.get("shown", ""),
     )
@@ -110,18 +111,18 @@ def answer_question(workspace: Workspace, words: Mapping[str, str], person: Pers
     return PATH.format(workspace=quote(words["workspace"], safe=""), id=answered["id"])
 
 
-def _read_chosen(question: Question, words: Mapping[str, str]) -> list[list[str]]:
-    """Return what the form says for each of the agent's questions: the fields of the options that were chosen, by their
-    numbers, and the person's own words."""
+def _read_chosen(question: Question, words: Mapping[str, str], option: str) -> list[list[str]]:
+    """Return what the form says for each of the agent's questions: the `option` of the button, the fields of those that
+    were chosen, by their numbers, or the person's own words."""
     chosen = []
     for number, choice in enumerate(question["choices"]):
-        wanted = {words.get(f"choice-{number}", "")}
+        wanted = {words.get(f"choice-{number}", option)}
         wanted |= {
             str(at) for at in range(len(choice["options"])) if f"choice-{number}-{at}" in words
         }
         labels = [one["label"] for at, one in enumerate(choice["options"]) if str(at) in wanted]
         own = words.get(f"own-{number}", "").strip()
-        chosen.append([own] if own else labels)
+        chosen.append([own] if own and not option else labels)
     return chosen
 
 

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
     from holdfast.kernel.writer import Writer
 
-MAX_SECONDS = 3600
+# Beside its own dialogue a client may wait for long; one that shows nothing meanwhile may not. `init` gives its hook more.
+MAX_SECONDS, MAX_HELD_SECONDS = 3600, 600
 # Milliseconds between two looks at the files; seconds after which the journal and the page are looked at anyway.
 LOOK_EVERY, LOOK_AGAIN = 100, 1.0
 # What a person can read on a telephone. What is longer can be denied there, and allowed where all of it is shown.
@@ -50,8 +51,10 @@ def put_and_wait(event: HookEvent, client: str, workspace: Workspace, now: int) 
     """Ask, and return the answer that a person gave elsewhere; empty where no person did."""
     facts = capability(client, "answered elsewhere")
     settings = config.settings_of(workspace)
-    name = "answers.wait_seconds" if facts.HAS_DIALOGUE_BESIDE else "answers.hold_seconds"
-    seconds = min(settings[name], MAX_SECONDS)
+    if facts.HAS_DIALOGUE_BESIDE:
+        seconds = min(settings["answers.wait_seconds"], MAX_SECONDS)
+    else:
+        seconds = min(settings["answers.hold_seconds"], MAX_HELD_SECONDS)
     choices = _list_choices(event)
     if seconds <= 0 or (choices and not facts.OBEYS_CHOICES):
         return {}
@@ -69,7 +72,7 @@ def put_and_wait(event: HookEvent, client: str, workspace: Workspace, now: int) 
         pass  # the page sees that this process is gone
     if answer is None or why != rules.GIVEN:
         return {}
-    os.unlink(client_questions.path_of(workspace, event.session))
+    client_questions.forget(workspace, event.session)
     return {
         "permit": {
             "allow": answer["verdict"] != rules.DENY,
@@ -157,7 +160,9 @@ def _wait(
             return rules.WENT_ON, None
         written = _journal_state(workspace)
         if written != seen or now >= look_again:
-            seen, look_again = written, now + LOOK_AGAIN
+            # Twice after a change: two writes can have one time.
+            look_again = now + (LOOK_AGAIN if written == seen else 0)
+            seen = written
             why, answer = _look(workspace, question)
             if why:
                 return why, answer

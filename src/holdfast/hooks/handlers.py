@@ -12,6 +12,7 @@ from holdfast import registry
 from holdfast.clients.table import capability
 from holdfast.hooks.activity import find_hold, look, remind, tell_prompted
 from holdfast.kernel import clock
+from holdfast.people.page_open import is_open
 from holdfast.session import session_files
 
 TYPE_CHECKING = False
@@ -74,9 +75,11 @@ def wait_for_person(event: HookEvent, client: Client, workspace: Workspace, now:
         limit: UsageLimit = {"says": event.asks, "at": now, "resets_at": 0}
         is_news = usage_limits.keep(workspace, client.NAME, event.session, limit)
     else:
+        from holdfast.kernel.redact import Redactor
         from holdfast.session import client_questions
 
         asked = {"client": client.NAME, "session": event.session, "event": event.name}
+        event.asks = Redactor().text(event.asks)
         is_news = client_questions.note(workspace, **asked, asks=event.asks, now=now)
     if is_news:
         _leave(workspace, command("tell-waiting", event.session))
@@ -85,7 +88,10 @@ def wait_for_person(event: HookEvent, client: Client, workspace: Workspace, now:
 def _answer_elsewhere(
     event: HookEvent, client: Client, workspace: Workspace, now: int
 ) -> HookOutcome:
-    """Return what a person answered elsewhere while this hook waited."""
+    """Return what a person answered elsewhere while this hook waited. Without a page nobody does, and no feature is
+    loaded."""
+    if not is_open(workspace):
+        return {}
     for ask in registry.hooks_at("asks"):
         outcome: HookOutcome = ask(event, client, workspace, now)
         if outcome:

@@ -60,6 +60,14 @@ def path_of(workspace: Workspace, session: str) -> str:
     return os.path.join(workspace.private, FOLDER, session)
 
 
+def forget(workspace: Workspace, session: str) -> None:
+    """A person answered: the session waits no longer."""
+    try:
+        os.unlink(path_of(workspace, session))
+    except OSError:
+        return
+
+
 def read(workspace: Workspace, session: str) -> WaitingSession | None:
     return _read(path_of(workspace, session))
 

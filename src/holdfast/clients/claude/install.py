@@ -25,7 +25,7 @@ SETTINGS, SERVERS = CLIENTS["claude"].files
 EVENTS = with_seconds(
     "SessionStart UserPromptSubmit PreToolUse PostToolUse PermissionRequest "
     "Notification Elicitation StopFailure PreCompact Stop SessionEnd"
-)
+) | {"PermissionRequest": 3660}  # its own dialogue is open meanwhile
 # Tools that run no command: what they are given may be a whole file, and need not be read.
 UNREAD = "Edit|Glob|Grep|MultiEdit|NotebookEdit|Read|TodoWrite|WebFetch|WebSearch|Write"
 # The stop handler of the CCC project itself: two loops would drive the agent on.

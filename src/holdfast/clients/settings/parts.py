@@ -55,8 +55,8 @@ _SECONDS = {
     "Stop": 20,
     "AfterAgent": 20,
     "SessionEnd": 5,
-    # A person elsewhere answers it; `answers/wait.py` has its own limits.
-    "PermissionRequest": 3660,
+    # A person elsewhere may answer it; `answers/wait.py` has its own limits.
+    "PermissionRequest": 620,
 }
 
 
