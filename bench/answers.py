@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import time
+from collections.abc import Mapping
 from urllib.parse import urlencode
 
 from scripts.page_server import Serving
@@ -74,7 +75,7 @@ class _Person:
         self._ask("GET", "/static/holdfast.svg")
         return time.perf_counter() - start
 
-    def tap(self, hook: list[str], payload: dict[str, object]) -> float:
+    def tap(self, hook: list[str], payload: Mapping[str, object]) -> float:
         """Seconds from the button to the end of the hook, which the client waits for."""
         workspace = discover(self._folder)
         page_open.note_open(workspace)

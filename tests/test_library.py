@@ -29,12 +29,13 @@ MEMBERS = set(
     split_words(
         "find why root journal close checkpoint resume resume_at_reset ask_session sessions edits "
         "apply_edits note status history show diff restore snapshot conflicts settle "
-        "agent loop gates budgets plans rfc undo stop release"
+        "agent loop gates questions budgets plans rfc undo stop release"
     )
 )
 PARTS = {
     "snapshot": {"create", "list", "show", "restore"},
     "gates": {"verify", "decide", "act", "named", "waiting"},
+    "questions": {"list", "answer"},
     "budgets": {"state", "limits", "check", "add", "report", "acknowledge", "reset"},
     "plans": {"new", "run", "resume", "abandon", "show"},
     "undo": {"prompts", "preview", "run"},

@@ -15,6 +15,7 @@ from holdfast.answers.answer import (
 from holdfast.answers.rules import questions as rules
 from holdfast.clients.table import title_of
 from holdfast.kernel.errors import NotFound, Usage
+from holdfast.kernel.text import command
 
 if TYPE_CHECKING:
     from holdfast.answers.rules.questions import Question
@@ -84,7 +85,7 @@ def _find(workspace: Workspace, id: str, now: int) -> Question | None:
 
 
 def _how_to(question: Question) -> str:
-    begin = f"holdfast gate answer {question['id']}"
+    begin = command("gate", "answer", question["id"])
     if question["choices"]:
         return f'{begin} "THE OPTION" (of several questions, with "; " between them); {begin} leave'
     return f"{begin} allow; {begin} --no WHY; {begin} leave"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from math import isnan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,12 +21,11 @@ from holdfast.gates.rules.content import ACTION, EXPECTED, distribution, render
 from holdfast.gates.rules.gate import is_open, is_over, pictures_of, withdrawn_of
 from holdfast.gates.rules.gate_xml import write
 from holdfast.gates.wait import conclude, list_gates, present, wait
-from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.kernel.errors import NotFound, Usage
 from holdfast.kernel.text import plural, quote
 
 if TYPE_CHECKING:
     from holdfast.gates.rules.gate import GateState
-    from holdfast.kernel.workspace import Workspace
     from holdfast.people.rules.people import Refused
 
 PATIENCE = 60.0
@@ -146,11 +145,12 @@ def _shares(shares: dict[str, float], total: int) -> Iterator[str]:
 @verb
 def show_command(call: Call, id: str, as_xml: bool) -> Reply:
     """Show what gate ID asks, as the protocol shows it, and its answer: who gave it, when and where."""
-    if not _is_gate(call.workspace, id):
-        for find in registry.offers("inbox_item"):
-            if (found := find(call.workspace, id, call.now)) is not None:
-                return Reply(found[0], [safe(line) for line in found[1]])
-    state = lookup.read_now(call.workspace, lookup.find_gate(call.workspace, id), now=call.now)
+    try:
+        state = lookup.read_now(call.workspace, lookup.find_gate(call.workspace, id), now=call.now)
+    except NotFound:
+        if reply := _ask_others("inbox_item", call.workspace, id, call.now):
+            return reply
+        raise
     content = state["content"]
     assert content is not None
     refused = refused_attempts(call.workspace, state["id"])
@@ -164,12 +164,12 @@ def show_command(call: Call, id: str, as_xml: bool) -> Reply:
     return Reply(data, lines, next=next)
 
 
-def _is_gate(workspace: Workspace, id: str) -> bool:
-    """Return whether a gate has this id; other features have questions of their own in the same list."""
-    try:
-        return bool(lookup.find_gate(workspace, id))
-    except HoldfastError:
-        return False
+def _ask_others(question: str, *given: Any) -> Reply | None:
+    """Return what another feature says of an id that is no gate's."""
+    for find in registry.offers(question):
+        if (found := find(*given)) is not None:
+            return Reply(found[0], [safe(line) for line in found[1]])
+    return None
 
 
 def _fact_lines(
@@ -273,13 +273,14 @@ def answer_command(call: Call, id: str, text: str | None, refusal: str | None) -
     """
     if refusal is not None and text is not None:
         raise Usage("An answer, or --no and why.")
-    if not _is_gate(call.workspace, id):
-        for settle in registry.offers("inbox_reply"):
-            if (done := settle(call.workspace, id, text, refusal, call.now)) is not None:
-                return Reply(done[0], [safe(line) for line in done[1]])
     said = text if refusal is None else refusal
     request = AnswerRequest(gate=id, text=said, no=refusal is not None)
-    state = answer(context_of(call), request)
+    try:
+        state = answer(context_of(call), request)
+    except NotFound:
+        if reply := _ask_others("inbox_reply", call.workspace, id, text, refusal, call.now):
+            return reply
+        raise
     given = state["answer"]
     assert given is not None
     what = f"no: {given['text']}" if given["verdict"] == "no" else given["answer"]

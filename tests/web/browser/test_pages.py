@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import ViewportSize, expect
 from scripts.page_stories import FOUND, leave_session
 
+from tests.answers.world import Hook, decision, open_page
 from tests.web import stories
 from tests.web.browser.chromium import PATIENCE, Opens, accessible
 from tests.web.world import World
@@ -36,6 +37,26 @@ def test_a_run_is_drawn_live(world: World, opens: Opens) -> None:
     accessible(page)
     page.get_by_role("link", name="Answer: ").click()
     expect(page.locator("#answer")).to_be_visible()
+
+
+def test_a_clients_question_is_answered_with_a_thumb(world: World, opens: Opens) -> None:
+    open_page(world.root)
+    hook = Hook(tool_input={"command": "npm publish --access public && git push --tags"})
+    try:
+        hook.question()
+        page = opens("/board", viewport={"width": 390, "height": 780})
+        page.get_by_role("link", name="May Bash run").click()
+        expect(page.get_by_role("button", name="Allow once")).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") == 390
+        accessible(page)
+        page.get_by_role("button", name="Deny").click()
+        assert hook.process.poll() is None, "no reason was given"
+        page.get_by_role("button", name="Allow once").click()
+        assert decision(hook.end().said) == {"behavior": "allow"}
+        expect(page.locator("#answered")).to_contain_text("allowed once")
+        expect(page.get_by_role("button", name="Allow once")).to_have_count(0)
+    finally:
+        hook.kill()
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.digest import digest
 from holdfast.kernel.errors import Conflict, NotAllowed, NotFound, Usage
 from holdfast.kernel.rules import Decision, Person
+from holdfast.kernel.text import quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -207,7 +208,7 @@ def already(question: Question) -> Conflict:
     """Say what became of a question before this answer came."""
     return Conflict(
         f"Question {question['id']} waits no longer: {outcome_of(question)}",
-        hint=f"holdfast gate show {question['id']}",
+        hint=f"holdfast gate show {quote(question['id'])}",
         kind="question_answered" if question["answer"] else "question_over",
     )
 

@@ -11,6 +11,7 @@ from holdfast.cli.frame import Call, Reply, print_json, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import safe
 from holdfast.kernel.errors import HoldfastError, Usage
+from holdfast.kernel.text import command as command_line
 from holdfast.kernel.text import plural
 from holdfast.kernel.workspace import discover
 from holdfast.maintenance import known_roots
@@ -30,6 +31,8 @@ from holdfast.web.service import (
 if TYPE_CHECKING:
     from holdfast.kernel.workspace import Workspace
     from holdfast.web.urls import Address
+
+TAILNET = "https://THIS-MACHINE.TAILNET.ts.net"
 
 
 @click.command()
@@ -152,7 +155,7 @@ def _explain_sharing(port: int) -> Reply:
         ],
         "Tailscale, for the devices of your own tailnet, encrypted": [
             f"tailscale serve --bg {port}",
-            f"holdfast serve --port {port} --behind-proxy https://THIS-MACHINE.TAILNET.ts.net",
+            command_line("serve", "--port", str(port), "--behind-proxy", TAILNET),
         ],
     }
     lines = ["The page listens on this machine alone. To reach it from a phone or a laptop:"]
