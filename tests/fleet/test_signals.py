@@ -76,7 +76,7 @@ def told(process: subprocess.Popen[str]) -> Any:
 
 
 def running(process: subprocess.Popen[str]) -> AgentProcess:
-    found = agent_process._process(process.pid)
+    found = agent_process.process_of(process.pid)
     assert found is not None
     return found
 
