@@ -198,5 +198,5 @@ PAGES = Pages(
     changes=(
         PageChange("/w/{workspace}/agents/{agent}", "decide about agent {agent}", recover_agent),
     ),
-    cards=(Cards("agents", list_agents),),
+    cards=(Cards("agents", list_agents, "Agents", "agent", "holdfast agent start", rank=110),),
 )
