@@ -17,7 +17,7 @@ LIMITS = {
     "answers": 981,
     "budgets": 5415,
     "cli": 3649,
-    "clients": 9320,
+    "clients": 9337,
     "contrib": 3243,
     "estop": 425,
     "fleet": 7925,

@@ -549,3 +549,18 @@ def test_without_a_journal_uninstall_names_none(repository: Path, holdfast: Hold
     holdfast("init", "--client", "claude")
     assert "the journal of all" not in holdfast("uninstall").out
     assert not Path(".git/holdfast").exists()
+
+
+def test_status_says_that_a_client_waits_for_its_user_s_review(
+    repository: Path, holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    home = tmp_path / "codex"
+    home.mkdir()
+    monkeypatch.setenv("CODEX_HOME", str(home))
+    waits = "Codex runs no hook of this project before you have reviewed it"
+    assert waits not in holdfast("status").out
+    holdfast("init", "--client", "codex")
+    assert waits in holdfast("status").out
+    place = Path(".codex/hooks.json").resolve()
+    (home / "config.toml").write_text(f'[hooks.state."{place}:stop"]\ndigest = "1"\n', "utf-8")
+    assert waits not in holdfast("status").out

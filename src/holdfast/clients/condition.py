@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from typing import TypedDict
 
 from holdfast.clients.discovery import sessions_in
@@ -24,6 +25,7 @@ from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.text import plural
 from holdfast.kernel.workspace import Workspace
 from holdfast.processes.child import find_program
+from holdfast.registry import SETTINGS, Attention
 
 
 class Condition(TypedDict):
@@ -157,6 +159,20 @@ def _judge(run: HookRuns, workspace: Workspace, last: int, active: int) -> None:
         run["problem"] = f"{client} runs no hook of this project before you have reviewed it."
     if run["problem"] and not run["fix"]:
         run["fix"] = review or RESTART.format(client=client)
+
+
+def find_unreviewed(workspace: Workspace, now: int) -> Iterator[Attention]:
+    """Return the clients that run none of our hooks before their user has reviewed them, and do not say so."""
+    times = last_times(workspace)
+    asking = [client for client in NAMES if CLIENTS[client].review and client not in times]
+    for client, parts in parts_of(workspace, asking, []).items():
+        if not any(files.has_ours(one, if_unreadable=False) for one in parts):
+            continue
+        if not capability(client, "review").is_reviewed(workspace):
+            what = (
+                f"{CLIENTS[client].title} runs no hook of this project before you have reviewed it"
+            )
+            yield Attention(what, "holdfast doctor", SETTINGS)
 
 
 def installed_at(workspace: Workspace, client: str, server: list[str]) -> int:

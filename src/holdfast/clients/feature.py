@@ -6,6 +6,7 @@ FEATURE = Feature(
     "clients",
     rank=30,
     places="holdfast.clients.places:PLACES",
+    attention="holdfast.clients.condition:find_unreviewed",
     settings={
         "claude.compaction": Setting(
             "assist",
