@@ -24,17 +24,17 @@ OFF = ("0", "")
 
 def remember_later(workspace: Workspace, session: str, now: int) -> str:
     """Start a process that reads what is new, unless one did so in the last hours. Nothing is said to the agent."""
-    if session and workspace.exists():
-        keep_later(workspace.root, now)
-        if _has_index():
-            from holdfast.memory.earlier import list_recalled
+    if not session or not workspace.exists():
+        return ""
+    keep_later(workspace.root, now)
+    try:
+        os.stat(os.path.join(folder_of_user(), INDEX))
+    except OSError:
+        return ""
+    from holdfast.memory.earlier import list_recalled
 
-            list_recalled(workspace, session)
+    list_recalled(workspace, session)
     return ""
-
-
-def _has_index() -> bool:
-    return os.path.isfile(os.path.join(folder_of_user(), INDEX))
 
 
 def keep_later(folder: str, now: int) -> bool:
@@ -54,7 +54,7 @@ def keep_later(folder: str, now: int) -> bool:
 
 def tell_pack(workspace: Workspace, since: str) -> tuple[list[str], list[tuple[str, list[str]]]]:
     """Return the section about earlier sessions; without an index, nothing is loaded for it."""
-    if not _has_index():
+    if not os.path.isfile(os.path.join(folder_of_user(), INDEX)):
         return [], []
     from holdfast.memory.earlier import tell_pack as tell
 
@@ -63,7 +63,7 @@ def tell_pack(workspace: Workspace, since: str) -> tuple[list[str], list[tuple[s
 
 def recall(workspace: Workspace, session: str, prompt: str, now: int) -> str:
     """Return what to tell the agent of earlier sessions; most prompts name no file, and load nothing."""
-    if "." not in prompt or not _has_index():
+    if "." not in prompt or not os.path.isfile(os.path.join(folder_of_user(), INDEX)):
         return ""
     from holdfast.memory.earlier import recall_at_prompt
 
