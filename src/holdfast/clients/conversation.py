@@ -148,7 +148,7 @@ _NOT_THE_PERSON = compile_later(
 )
 _INSERTED = compile_later(
     r"<(system-reminder|ide_opened_file|ide_selection|hook_context|environment_context|"
-    r"local-command-caveat)>.*?</\1>",
+    r"local-command-caveat|qwen:[a-z-]{1,40}-context)(?: [^>]{1,80})?>.*?</\1>",
     DOTALL,
 )
 _SLASH_COMMAND = compile_later(r"<command-name>\s*(/?[^<]{1,80}?)\s*</command-name>")

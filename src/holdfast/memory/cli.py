@@ -18,7 +18,7 @@ from holdfast.kernel.text import one_line as flatten
 from holdfast.kernel.text import plural
 from holdfast.memory import consent, index
 from holdfast.memory.find import FindRequest, find
-from holdfast.memory.hooks import keep_later
+from holdfast.memory.hooks import DAYS, OFF, keep_later
 from holdfast.memory.search import split_marked
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def find_command(
     if not call.as_json:
         _warn(found)
     reply = Reply({**found}, _lines(found), next=[one["open"] for one in found["hits"][:1]])
-    if is_person:
+    if is_person and os.environ.get(DAYS, "1") not in OFF:
         keep_later(call.folder, call.now)
     if is_person and found["hits"]:
         return _offer(call, reply, found)

@@ -19,14 +19,15 @@ STAMP, INDEX = "memory/remembered", "memory/index.db"
 # In the private folder: the files here that earlier sessions edited and that the session was not told of yet.
 RECALL = "recall"
 AGAIN_AFTER = 6 * 3600
-OFF = ("0", "")
+DAYS, OFF = "HOLDFAST_MEMORY_KEEP_DAYS", ("0", "")
 
 
 def remember_later(workspace: Workspace, session: str, now: int) -> str:
     """Start a process that reads what is new, unless one did so in the last hours. Nothing is said to the agent."""
     if not session or not workspace.exists():
         return ""
-    keep_later(workspace.root, now)
+    if os.environ.get(DAYS, "1") not in OFF:
+        keep_later(workspace.root, now)
     try:
         os.stat(os.path.join(folder_of_user(), INDEX))
     except OSError:
@@ -39,8 +40,6 @@ def remember_later(workspace: Workspace, session: str, now: int) -> str:
 
 def keep_later(folder: str, now: int) -> bool:
     """Start the process for a folder, where it is due. Return whether it was started."""
-    if os.environ.get("HOLDFAST_MEMORY_KEEP_DAYS", "1") in OFF:
-        return False
     try:
         age = now / 1000 - os.stat(os.path.join(folder_of_user(), STAMP)).st_mtime
     except OSError:
