@@ -29,7 +29,7 @@ LIMITS = {
     "loop": 5043,
     "maintenance": 4531,
     "mcp": 861,
-    "memory": 3189,
+    "memory": 3188,
     "note": 375,
     "observe": 2522,
     "pack": 1630,

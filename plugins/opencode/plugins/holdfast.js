@@ -67,6 +67,7 @@ export const Holdfast = async ({ client, directory }) => {
   awake.add(directory)
   const roots = new Map() // a session, and the one that a person started it from
   const born = new Set() // sessions that began in this process
+  const told = new Map() // what it reads with its last prompt
   const packs = new Map() // what a session reads at its start, for as long as it lives
   const driven = new Set() // sessions whose last stop was answered
 
@@ -129,13 +130,16 @@ export const Holdfast = async ({ client, directory }) => {
       if (!packs.has(sessionID)) begin(sessionID, born.has(sessionID) ? "startup" : "resume")
       // By its words the hook knows its own prompt from a person's.
       const prompt = (output?.parts ?? []).map((part) => part.text ?? "").join("\n")
-      ask("UserPromptSubmit", directory, sessionID, { prompt })
+      told.set(sessionID, ask("UserPromptSubmit", directory, sessionID, { prompt }).context)
     },
 
-    // The system prompt is put together anew for every request, so the pack stands in each once.
+    // The system prompt is put together anew for every request, so the pack stands in each once, and so does what a
+    // prompt was answered with.
     "experimental.chat.system.transform": async ({ sessionID }, output) => {
       const pack = packs.get(sessionID)
       if (pack) output.system.push(pack)
+      const said = told.get(sessionID)
+      if (said) output.system.push(said)
     },
 
     "tool.execute.before": async ({ tool, sessionID, callID }, output) => {
