@@ -23,13 +23,13 @@ import apsw
 
 from bench.continuity import jobs
 from bench.continuity.jobs import Job
+from holdfast.clients.discovery import Everywhere, list_since
 from holdfast.clients.transcripts import read_new
 from holdfast.kernel import clock, config
 from holdfast.memory.earlier import files_named
 from holdfast.memory.find import FindRequest, find
 from holdfast.memory.index import path as index_path
 from holdfast.memory.keep import keep_sessions
-from holdfast.memory.update import Everywhere, list_sessions
 
 if TYPE_CHECKING:
     from holdfast.clients.conversation import SessionEvent
@@ -104,7 +104,7 @@ def lay_out(home: Path) -> Laid:
                 content = content.replace(job.commit.encode(), HIDDEN.encode())
             path.write_bytes(content)
         size += path.stat().st_size
-    for found in list_sessions(Everywhere()):
+    for found in list_since(Everywhere()):
         text = "\n".join(_texts(found))
         for job in known:
             if job.request[:40] in text:
@@ -153,7 +153,7 @@ def chunks_of(laid: Laid) -> Callable[[str], list[str]]:
     database.execute(
         "CREATE VIRTUAL TABLE piece USING fts5(name UNINDEXED, body, tokenize = 'porter unicode61')"
     )
-    for found in list_sessions(Everywhere()):
+    for found in list_since(Everywhere()):
         body = "\n".join(_texts(found))
         rows = [(found["session"], body[at : at + CHUNK]) for at in range(0, len(body), CHUNK)]
         database.executemany("INSERT INTO piece VALUES (?, ?)", rows)
@@ -190,7 +190,7 @@ def score(
 def count_reminders() -> dict[str, int]:
     """Return how many prompts name a file that an earlier session edited, how many of these sessions go on to touch
     it, and how many unrelated prompts do."""
-    sessions = sorted(list_sessions(Everywhere()), key=lambda one: one["session"])
+    sessions = sorted(list_since(Everywhere()), key=lambda one: one["session"])
     edited: set[str] = set()
     prompts = told = right = 0
     for found in sessions:

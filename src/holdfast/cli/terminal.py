@@ -101,6 +101,12 @@ def ago(at: str, now: int) -> str:
     return f"{plural(count, 'day') if unit == 'd' else f'{count} {unit}'} ago"
 
 
+def at_home(folder: str) -> str:
+    """A folder with `~` for the home folder."""
+    home = os.path.expanduser("~")
+    return f"~{folder[len(home) :]}" if folder == home or folder.startswith(f"{home}/") else folder
+
+
 def size(count: int) -> str:
     """`1.4 MB`."""
     value = float(count)

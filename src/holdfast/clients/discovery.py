@@ -190,6 +190,30 @@ def _kept_at(path: str) -> FoundSession | None:
     return kept_at(path)
 
 
+class Everywhere(SessionPlace):
+    """The place that every session belongs to; `folder` is where the caller is."""
+
+    def __init__(self, folder: str = "/") -> None:
+        super().__init__("/")
+        self.folder = folder
+        # Clients name a project's folder after its path: every such name begins as that of the root does.
+        self.spellings = {""}
+
+    def holds(self, cwd: str) -> bool:
+        return True
+
+
+def list_since(place: SessionPlace, since: int = 0) -> Iterator[FoundSession]:
+    """Return the sessions of all clients that belong to a place and wrote something since, the newest first."""
+    from heapq import merge
+
+    each = [
+        takewhile(lambda one: one["modified"] >= since, finder_of(client).sessions(place))
+        for client in clients_at_home()
+    ]
+    return merge(*each, key=lambda one: -one["modified"])
+
+
 def begun_in(folder: str, client: str) -> Iterator[FoundSession]:
     """The sessions that began in this very folder, the newest first."""
     if (filing := capability(client, "filing")) is not None:

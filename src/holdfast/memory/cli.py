@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -10,9 +9,9 @@ import click
 
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
-from holdfast.cli.terminal import ProgressLine, echo, safe, style, terminal_size
+from holdfast.cli.terminal import ProgressLine, at_home, echo, safe, style, terminal_size
 from holdfast.clients.table import NAMES, title_of
-from holdfast.kernel import clock
+from holdfast.kernel.durations import instant_since
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.text import one_line as flatten
 from holdfast.kernel.text import plural
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
     from holdfast.memory.find import Finding, Hit
 
-UNITS = {"h": clock.HOUR, "d": clock.DAY, "w": 7 * clock.DAY}
 WHAT = {
     "asked": "you",
     "said": "agent",
@@ -102,7 +100,7 @@ def find_command(
         " ".join(question),
         call.folder,
         client=client or "",
-        since=_instant(since, call.now) if since else 0,
+        since=instant_since(since, call.now) if since else 0,
         file=file or "",
         is_here=here,
         is_all=everything,
@@ -123,18 +121,6 @@ def find_command(
 def _most_on_screen() -> int:
     """Return how many hits fit on the screen, so that the best is in sight when the question which to open comes."""
     return max(3, min(MOST_HITS, (terminal_size()[1] - 2) // LINES_OF_HIT))
-
-
-def _instant(text: str, now: int) -> int:
-    count, unit = text[:-1], text[-1:]
-    if count.isascii() and count.isdigit() and unit in UNITS:
-        return max(0, now - int(count) * UNITS[unit])
-    instant = clock.instant_of(text if "T" in text or " " in text else f"{text}T00:00:00")
-    if instant is None:
-        raise Usage(
-            f"--since is no time: {text!r:.40}.", hint="12h, 7d, 4w, or a day such as 2026-11-01"
-        )
-    return instant
 
 
 def _warn(found: Finding) -> None:
@@ -181,11 +167,6 @@ def _short_id(session: str) -> str:
 
 
 _SINCE = {"unchanged": "unchanged since", "changed": "changed since", "gone": "gone"}
-
-
-def at_home(folder: str) -> str:
-    home = os.path.expanduser("~")
-    return f"~{folder[len(home) :]}" if folder == home or folder.startswith(f"{home}/") else folder
 
 
 def _highlight(text: str, words: list[str]) -> str:

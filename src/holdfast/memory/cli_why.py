@@ -8,10 +8,9 @@ import click
 
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
-from holdfast.cli.terminal import ProgressLine, safe, style
+from holdfast.cli.terminal import ProgressLine, at_home, safe, style
 from holdfast.clients.table import title_of
 from holdfast.kernel.text import one_line, plural
-from holdfast.memory.cli import at_home
 from holdfast.memory.why import UNKNOWN, split_place, why
 
 if TYPE_CHECKING:

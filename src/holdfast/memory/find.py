@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypedDict
 
-from holdfast.clients.discovery import SessionPlace
+from holdfast.clients.discovery import Everywhere, SessionPlace
 from holdfast.clients.table import own_id
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Usage
@@ -14,7 +14,7 @@ from holdfast.memory.consent import may_index_all
 from holdfast.memory.index import use_index
 from holdfast.memory.open import command_to_open
 from holdfast.memory.search import Question, choose_lines, rank
-from holdfast.memory.update import LONGEST_SECONDS, Everywhere, drop_excluded, update
+from holdfast.memory.update import LONGEST_SECONDS, drop_excluded, update
 from holdfast.memory.words import read_question
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ import apsw
 
 from holdfast.clients import kept
 from holdfast.clients.conversation import COUNTED_CALL, redact
-from holdfast.clients.discovery import finder_of
+from holdfast.clients.discovery import finder_of, list_since
 from holdfast.clients.lines import Unread, size_of
 from holdfast.clients.transcripts import read_new
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
 from holdfast.memory.forget import is_forgotten
-from holdfast.memory.update import Rules, branch_of, list_sessions
+from holdfast.memory.update import Rules, branch_of
 from holdfast.session.edits import read_all
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def keep_sessions(
     oldest = now - days * clock.DAY
     folders: dict[str, list[str]] = {}
     waiting = []
-    for found in list_sessions(place, oldest):
+    for found in list_since(place, oldest):
         if now - found["modified"] < SETTLED or rules.of(found["cwd"]) is None:
             continue
         if found["cwd"] not in folders:

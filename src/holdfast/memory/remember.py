@@ -6,14 +6,14 @@ import os
 from typing import TYPE_CHECKING, TypedDict
 
 from holdfast.clients import kept
-from holdfast.clients.discovery import SessionPlace
+from holdfast.clients.discovery import Everywhere, SessionPlace
 from holdfast.clients.lines import size_of
 from holdfast.kernel import clock, config
 from holdfast.memory import index as stored
 from holdfast.memory.consent import may_index_all
 from holdfast.memory.index import use_index
 from holdfast.memory.keep import KEEP_DAYS, keep_sessions
-from holdfast.memory.update import Everywhere, update
+from holdfast.memory.update import update
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from heapq import merge
-from itertools import takewhile
 from typing import TYPE_CHECKING, TypedDict
 
 import apsw
@@ -13,9 +11,8 @@ import apsw
 from holdfast import registry
 from holdfast.clients import kept
 from holdfast.clients.conversation import lets_go_on, redact
-from holdfast.clients.discovery import SessionPlace, finder_of
+from holdfast.clients.discovery import Everywhere, SessionPlace, list_since
 from holdfast.clients.lines import Unread, read_piece, size_of
-from holdfast.clients.table import clients_at_home
 from holdfast.clients.transcripts import read_new
 from holdfast.kernel import canonical_json, config
 from holdfast.kernel.errors import HoldfastError
@@ -58,19 +55,6 @@ class Updated(TypedDict):
     is_busy: bool
 
 
-class Everywhere(SessionPlace):
-    """The place that every session belongs to; `folder` is where the caller is."""
-
-    def __init__(self, folder: str = "/") -> None:
-        super().__init__("/")
-        self.folder = folder
-        # Clients name a project's folder after its path: every such name begins as that of the root does.
-        self.spellings = {""}
-
-    def holds(self, cwd: str) -> bool:
-        return True
-
-
 class Rules:
     """The redaction of each project's sessions, by its own settings, and whether it is left out."""
 
@@ -93,15 +77,6 @@ class Rules:
         if is_excluded(cwd, settings):
             return None
         return Redactor(rules=settings.get("redact.rules"))
-
-
-def list_sessions(place: SessionPlace, since: int = 0) -> Iterator[FoundSession]:
-    """Return the sessions of all clients that belong to a place, the newest first."""
-    each = [
-        takewhile(lambda one: one["modified"] >= since, finder_of(client).sessions(place))
-        for client in clients_at_home()
-    ]
-    return merge(*each, key=lambda one: -one["modified"])
 
 
 def update(
@@ -132,7 +107,7 @@ def _update(
         )
     }
     changed = []
-    for found in list_sessions(place, 0 if is_due else int(looked.get("newest", 0))):
+    for found in list_since(place, 0 if is_due else int(looked.get("newest", 0))):
         newest = max(newest, found["modified"])
         if known.get((found["client"], found["session"])) != (found["modified"], _size(found)):
             changed.append(found)

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict
 
-from holdfast.clients.discovery import SessionPlace, found_session
+from holdfast.clients.discovery import Everywhere, SessionPlace, found_session
 from holdfast.git.repository import GitError, locate
 from holdfast.git.run import git
 from holdfast.kernel import clock
@@ -17,7 +17,7 @@ from holdfast.kernel.text import one_line
 from holdfast.memory.consent import may_index_all
 from holdfast.memory.index import use_index
 from holdfast.memory.open import command_to_open
-from holdfast.memory.update import Everywhere, Rules, update
+from holdfast.memory.update import Rules, update
 from holdfast.observe.fold import observe
 from holdfast.observe.outcome import ends_of, is_check, steps_of
 from holdfast.session.edits import read_all
