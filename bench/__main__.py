@@ -29,6 +29,7 @@ MEASUREMENTS = (
     "langgraph_store",
     "latest_state",
     "typed_commands",
+    "away",
     "snapshot",
     "undo",
     "beat_process",

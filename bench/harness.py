@@ -149,17 +149,20 @@ def environment() -> dict[str, str]:
 class Process:
     """A command as a contender: the time from its start to its end. What it said is kept."""
 
-    def __init__(self, folder: str, command: list[str], payload: str = "") -> None:
+    def __init__(
+        self, folder: str, command: list[str], payload: str = "", *, home: str = ""
+    ) -> None:
         self.command = command
         self.folder = folder
         self.answer = b""
         self._payload = payload.encode()
+        self._home = {"HOME": home} if home else {}
 
     def __call__(self) -> float:
         with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as said:
             given.write(self._payload)
             given.seek(0)
-            surroundings = environment()
+            surroundings = {**environment(), **self._home}
             start = time.perf_counter()
             done = subprocess.run(
                 self.command, cwd=self.folder, env=surroundings, stdin=given, stdout=said

@@ -27,7 +27,7 @@ NAMES = set(
 )
 MEMBERS = set(
     split_words(
-        "find why root journal close checkpoint resume resume_at_reset ask_session sessions edits "
+        "find look_back why root journal close checkpoint resume resume_at_reset ask_session sessions edits "
         "apply_edits note status history show diff restore snapshot conflicts settle "
         "agent loop gates questions budgets plans rfc undo stop release"
     )

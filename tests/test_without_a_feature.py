@@ -19,6 +19,7 @@ from tests.without_features import Tree
 UNITS = {
     "rfc": ("rfc",),
     "undo": ("undo",),
+    "away": ("away",),
     "loop": ("loop",),
     "fleet": ("fleet",),
     "plans": ("plans",),
@@ -28,6 +29,7 @@ UNITS = {
 VERBS = {
     "rfc": "rfc",
     "undo": "undo",
+    "away": "away",
     "loop": "loop",
     "fleet": "agent",
     "plans": "plan",

@@ -27,13 +27,24 @@ if TYPE_CHECKING:
         worktree: str
         origin: str
 
+    class BranchState(TypedDict):
+        """A branch beside the one that it is pushed to, as far as this machine knows. `branch` is empty where HEAD is
+        detached, `upstream` where it was never pushed, or its other branch is gone."""
+
+        branch: str
+        upstream: str
+        ahead: int
+        behind: int
+
 
 # Every untracked file by itself: `folder/` could not be excluded, nor its contents be digested.
 OPTIONS = ("-c", "status.showUntrackedFiles=all", "-c", "status.renames=true")
 STATUS = (*OPTIONS, "status", "--porcelain", "-z", "--ignore-submodules=dirty")
+BRANCH = ("--branch", "--ahead-behind")
 # Larger files are known by size and time: reading them would take longer than the checkpoint.
 READ_BELOW = 1_000_000
 UNTRACKED = "?"
+BRANCH_MARK = "## "
 BETWEEN = split_words(
     "diff --no-ext-diff --no-textconv --ignore-submodules=dirty --no-renames --name-only -z"
 )
@@ -44,9 +55,9 @@ SINCE = split_words(
 LITERAL = {"GIT_LITERAL_PATHSPECS": "1"}
 
 
-def start_status(root: str) -> Running:
+def start_status(root: str, *, with_branch: bool = False) -> Running:
     """Let git look at the work tree while the caller does something else; `read_status` takes it."""
-    return Running(locate(root).top, STATUS, fed=False)
+    return Running(locate(root).top, (*STATUS, *(BRANCH if with_branch else ())), fed=False)
 
 
 def read_status(
@@ -72,13 +83,27 @@ def parse(output: bytes) -> list[StatusChange]:
     fields = iter(os.fsdecode(output).split("\0"))
     changes: list[StatusChange] = []
     for field in fields:
-        if len(field) < 4:
+        if len(field) < 4 or field.startswith(BRANCH_MARK):
             continue
         origin = next(fields, "") if "R" in field[:2] or "C" in field[:2] else ""
         changes.append(
             {"path": field[3:], "index": field[0], "worktree": field[1], "origin": origin}
         )
     return changes
+
+
+def parse_branch(output: bytes) -> BranchState:
+    """The first entry of a status that was started `with_branch`."""
+    line = os.fsdecode(output.partition(b"\0")[0]).removeprefix(BRANCH_MARK)
+    names, _, counts = line.partition(" [")
+    branch, _, upstream = names.removeprefix("No commits yet on ").partition("...")
+    counted = dict(one.split(" ") for one in counts.rstrip("]").split(", ") if " " in one)
+    return {
+        "branch": "" if branch == "HEAD (no branch)" else branch,
+        "upstream": "" if counts == "gone]" else upstream,
+        "ahead": int(counted.get("ahead", 0)),
+        "behind": int(counted.get("behind", 0)),
+    }
 
 
 def is_covered(path: str, names: Sequence[str]) -> bool:

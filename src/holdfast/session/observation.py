@@ -10,12 +10,13 @@ import os
 
 import apsw
 
-from holdfast.clients.discovery import is_of_project
+from holdfast.clients.discovery import is_of_project, source_of
 from holdfast.clients.lines import Unread
 from holdfast.clients.usage import amounts
-from holdfast.clients.usage.reader import forget_observation, key_of, refresh
+from holdfast.clients.usage.reader import forget_observation, has_news, key_of, refresh
 from holdfast.clients.usage.tally import in_memory, open_tally
 from holdfast.kernel.errors import StoreAway
+from holdfast.kernel.text import split_words
 from holdfast.kernel.workspace import worktrees
 from holdfast.observe.model import is_empty
 from holdfast.session import session_files, sessions
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     from holdfast.clients.discovery import FoundSession
+    from holdfast.clients.usage.amounts import Cost
     from holdfast.clients.usage.model import Source
     from holdfast.clients.usage.tally import Tally
     from holdfast.kernel.workspace import Workspace
@@ -45,10 +47,21 @@ if TYPE_CHECKING:
         context: float | None
         context_at: str
 
+    class Seen(TypedDict):
+        """The parts of what is observed of a session that tell what it did, None where nothing is; and what it cost."""
+
+        seen: Observation | None
+        cost: Cost
+
 
 # Parts of an observation whose keys are texts of the session, not names of fields.
 TABLES = frozenset(
     ("files", "glimpsed", "names", "commands", "habits", "agents", "pending", "open")
+)
+
+# What of an observation tells what a session did, and how it ended.
+OUTCOME = split_words(
+    "cwd started_at at calls edits prompts first earlier request asked tasks files failures commits said open green"
 )
 
 
@@ -102,6 +115,28 @@ def _read_tally(tally: Tally, workspace: Workspace, sources: list[Source], now: 
         "context": full,
         "context_at": str((tally.session(key).get("context") or {}).get("at") or ""),
     }
+
+
+def look_at_each(
+    workspace: Workspace, sessions_found: Sequence[FoundSession], *, now: int
+) -> list[Seen]:
+    """The same for several sessions. For one whose own file has nothing new, no subagents are looked for: they write
+    while it does."""
+
+    def read(tally: Tally, refresh_all: spending.Refresh) -> list[Seen]:
+        told: list[Seen] = []
+        for found in sessions_found:
+            own = source_of(found["client"], found["session"], found["path"])
+            key = key_of(own)
+            if has_news(tally, own, {}):
+                refresh_all(spending.sources_of_found(found))
+            seen: Observation | None = tally.observed_parts(key, OUTCOME)
+            is_seen = seen is not None and not is_empty(seen)
+            told.append({"seen": seen if is_seen else None, "cost": amounts.cost_of(tally, key)})
+        return told
+
+    found: list[Seen] = spending.with_tally(workspace, now, read)
+    return found
 
 
 def read_once(found: FoundSession, rules: Mapping[str, str] | None = None) -> Observation | None:

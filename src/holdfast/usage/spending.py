@@ -15,7 +15,7 @@ from holdfast.clients.conversation import request_under_way
 from holdfast.clients.discovery import files_of, finder_of, newest_files
 from holdfast.clients.lines import Unread
 from holdfast.clients.opencode import sessions as opencode
-from holdfast.clients.table import clients_at_home, own_id, owner_of
+from holdfast.clients.table import capability, clients_at_home, own_id, owner_of
 from holdfast.clients.usage import amounts, prices
 from holdfast.clients.usage.model import Found
 from holdfast.clients.usage.reader import key_of, refresh, take
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, TypedDict
 
+    from holdfast.clients.discovery import FoundSession
     from holdfast.clients.table import ClientName
     from holdfast.clients.usage.amounts import Cost, Stretch
     from holdfast.clients.usage.model import Message, Source
@@ -111,7 +112,7 @@ def work_done(workspace: Workspace, *, session: str = "", now: int) -> WorkDone:
         refresh_all(sources)
         return _work(tally, sources, asked, now)
 
-    done: WorkDone = _with_tally(workspace, now, read)
+    done: WorkDone = with_tally(workspace, now, read)
     return done
 
 
@@ -166,7 +167,7 @@ def account(
     """The same with its parts; `transcript` names the session by one of its files instead."""
     asked = session or ("" if transcript else _own_session())
     sources = sources_at(transcript) if transcript else sources_of(workspace, asked)
-    found: Account = _with_tally(
+    found: Account = with_tally(
         workspace,
         now,
         lambda tally, refresh_all: _account(tally, sources, asked, marks, refresh_all(sources)),
@@ -174,7 +175,7 @@ def account(
     return found
 
 
-def _with_tally(workspace: Workspace, now: int, read: Callable[[Tally, Refresh], Any]) -> Any:
+def with_tally(workspace: Workspace, now: int, read: Callable[[Tally, Refresh], Any]) -> Any:
     """What `read` returns for the workspace's tally."""
     clean = redaction_of(workspace)
     fold = fold_events if config.settings_of(workspace)["session.observe"] else None
@@ -216,7 +217,7 @@ def costs_over_time(
     workspace: Workspace, sources_of_each: Sequence[Sequence[Source]], *, now: int
 ) -> list[SessionCosts]:
     """What these sessions spent, each with its messages. Each entry has the files of one session."""
-    found: list[SessionCosts] = _with_tally(
+    found: list[SessionCosts] = with_tally(
         workspace,
         now,
         lambda tally, refresh_all: [
@@ -311,6 +312,14 @@ def sources_of(workspace: Workspace, session: str = "") -> list[Source]:
     candidates += [newest_files(workspace.root, client) for client in clients_at_home()]
     found = [(changed(sources[0]), sources) for sources in candidates if sources]
     return max(found, key=lambda each: each[0])[1] if found else []
+
+
+def sources_of_found(found: FoundSession) -> list[Source]:
+    """The files of a session that was found, its own first. Sessions of a database share one file."""
+    finder = finder_of(found["client"])
+    if capability(found["client"], "store") is not None:
+        return finder.find(found["session"])
+    return finder.of_path(found["path"])
 
 
 def sources_at(path: str) -> list[Source]:

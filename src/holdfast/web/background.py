@@ -6,7 +6,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 from holdfast.hooks.question_notices import wake_tellers
@@ -45,7 +45,13 @@ PATIENCE, LASTS = 0.25, 30.0
 SHARE = 20
 
 
-R = TypeVar("R", FiguresReader, FolderReader, SessionReader, CostReader)
+R = TypeVar("R", bound="Reader")
+
+
+class Reader(Protocol):
+    """What reads beside the page: `refresh` says whether its view changed, and the page is made again."""
+
+    def refresh(self, now: int) -> bool: ...
 
 
 class SpendingMeter:
@@ -65,22 +71,22 @@ class SpendingMeter:
         yet."""
         if not transcript and not session:
             return Figures()
-        return self._watch(FiguresReader, root, transcript, session).view
+        return self.watch(FiguresReader, root, transcript, session).view
 
     def found(self, root: str) -> list[BoardSession] | None:
         """The newest sessions of all clients in this folder; None while they are not known yet."""
-        return self._watch(FolderReader, root).view
+        return self.watch(FolderReader, root).view
 
     def session(self, root: str, session: str, *, recorded: bool) -> SessionView | None:
         """What the transcript of a session says; None before it was read."""
-        return self._watch(SessionReader, root, session, recorded).view
+        return self.watch(SessionReader, root, session, recorded).view
 
     def costs(self, root: str) -> list[SessionCosts] | None:
         """What the newest sessions of this folder spent; None before that was read."""
-        return self._watch(CostReader, root).view
+        return self.watch(CostReader, root).view
 
-    def _watch(self, kind: type[R], *about: Any) -> R:
-        """The reader that does this already, or a new one."""
+    def watch(self, kind: type[R], *about: Any) -> R:
+        """Return the reader that does this already, or a new one."""
         with self._lock:
             known = self._readers.get((kind, *about))
             self._has_new |= known is None

@@ -66,7 +66,7 @@ def refresh(
     The session's own file comes first: its total says from when on the subagents' messages count.
     """
     problems: dict[str, str] = {}
-    news = [source for source in sources if _has_news(tally, source, problems)]
+    news = [source for source in sources if has_news(tally, source, problems)]
     if not news and tally.has_prices_of(prices.date()):
         return problems
     if not tally.begin():
@@ -85,7 +85,7 @@ def refresh(
     return problems
 
 
-def _has_news(tally: Tally, source: Source, problems: dict[str, str]) -> bool:
+def has_news(tally: Tally, source: Source, problems: dict[str, str]) -> bool:
     """Whether a source was written to since it was read; a look that reads nothing of it."""
     mark, _ = tally.source(source["path"], key_of(source))
     try:

@@ -144,7 +144,7 @@ def progress_of(state: SessionState) -> Progress:
     finished = set(completed)
     after: Progress = {
         **stated,
-        "title": stated["title"] or shorten(_request_line(seen), LONGEST_TITLE),
+        "title": _stated_or_asked(state),
         "completed": completed,
         "current": current,
         "status": status,
@@ -242,11 +242,21 @@ def _prompt(state: SessionState, after: Progress, seen: dict[str, Any], *, went_
 def title_of(state: SessionState) -> str:
     """Return what a session is called in every list: its issue and its title where these were stated, else the
     person's request, else its task, else its next step."""
-    known = progress_of(state)
-    issue = "" if known["issue"] == UNKNOWN_ISSUE else known["issue"]
-    action = next_action_of(known["prompt"])
-    about = known["title"] or known["current"] or (action if is_stated(action) else "")
+    issue = state["progress"]["issue"]
+    issue = "" if issue == UNKNOWN_ISSUE else issue
+    about = _stated_or_asked(state)
+    if not about:
+        known = progress_of(state)
+        action = next_action_of(known["prompt"])
+        about = known["current"] or (action if is_stated(action) else "")
     return " · ".join(one for one in (issue, without_order(about)) if one)
+
+
+def _stated_or_asked(state: SessionState) -> str:
+    """Return the title that was stated, else the person's request."""
+    seen = seen_in(state)
+    asked = shorten(_request_line(seen), LONGEST_TITLE) if seen else ""
+    return state["progress"]["title"] or asked
 
 
 def subject_of(state: SessionState, progress: Progress) -> str:

@@ -1,0 +1,1 @@
+"""What happened while the person was away."""
