@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 USUAL_WIDTH, WIDEST, NARROWEST = 80, 100, 40
 # Of more sessions than these, only those that need a person get a paragraph.
-MOST_PARAGRAPHS, MOST_LINES = 12, 30
+MOST_PARAGRAPHS, MOST_LINES = 12, 12
 
 
 @click.command()

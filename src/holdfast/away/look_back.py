@@ -304,9 +304,10 @@ class Survey:
         listed = [one for one in sources.values() if one is not None and reads]
         looks = observation.look_at_each(workspace, listed, now=self._now)
         seen = {one["session"]: look for one, look in zip(listed, looks, strict=True)}
+        slots = {one.get("session") for one in session_files.every(workspace, client_process.NAME)}
         door = Door(workspace, opens=True)
         for session, source in sources.items():
-            known = self._known(workspace, project, session, source, seen.get(session), tree)
+            known = self._known(workspace, project, session, source, seen.get(session), tree, slots)
             self._add(known, project, door)
 
     def _tell_unkept(
@@ -345,6 +346,7 @@ class Survey:
         found: FoundSession | None,
         look: Seen | None,
         tree: TreeState | None,
+        slots: set[Any],
     ) -> Known:
         # Beside a transcript, the records are read once it is known that the session is shown.
         state = None if look else project.state(session)
@@ -357,7 +359,10 @@ class Survey:
         modified = found["modified"] if found else 0
         if not modified and state is not None and state["last"] is not None:
             modified = clock.parse(state["last"]["at"])
-        is_alive = client_process.liveness_of(workspace, session, self._now) == "alive"
+        is_alive = (
+            session in slots
+            and client_process.liveness_of(workspace, session, self._now) == "alive"
+        )
         if found is not None and not is_alive:
             is_alive = liveness(found, self._running, now=self._now) == "alive"
         return Known(

@@ -124,16 +124,18 @@ def look_at_each(
     while it does."""
 
     def read(tally: Tally, refresh_all: spending.Refresh) -> list[Seen]:
-        told: list[Seen] = []
-        for found in sessions_found:
-            own = source_of(found["client"], found["session"], found["path"])
-            key = key_of(own)
-            if has_news(tally, own, {}):
-                refresh_all(spending.sources_of_found(found))
-            seen: Observation | None = tally.observed_parts(key, OUTCOME)
-            is_seen = seen is not None and not is_empty(seen)
-            told.append({"seen": seen if is_seen else None, "cost": amounts.cost_of(tally, key)})
-        return told
+        own = [source_of(one["client"], one["session"], one["path"]) for one in sessions_found]
+        keys = [key_of(source) for source in own]
+        marks = tally.marks(keys)
+        for one, source, key in zip(sessions_found, own, keys, strict=True):
+            if has_news(source, marks.get((source["path"], key)), {}):
+                refresh_all(spending.sources_of_found(one))
+        parts, costs = tally.read_parts(keys, OUTCOME), amounts.costs_of(tally, keys)
+        seen: list[Observation | None] = [parts.get(key) for key in keys]
+        return [
+            {"seen": one if one is not None and not is_empty(one) else None, "cost": costs[key]}
+            for key, one in zip(keys, seen, strict=True)
+        ]
 
     found: list[Seen] = spending.with_tally(workspace, now, read)
     return found

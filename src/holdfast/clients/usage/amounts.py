@@ -5,6 +5,7 @@ from __future__ import annotations
 from holdfast.clients.table import title_of
 from holdfast.clients.usage import prices
 from holdfast.clients.usage.model import TOKENS
+from holdfast.clients.usage.tally import SUMS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +43,18 @@ _EVER = "9999"
 
 def cost_of(tally: Tally, key: str) -> Cost:
     """The client's own total with what came after it, else the sum of all messages."""
-    data, name = tally.session(key), title_of(key.partition(":")[0])
+    return _cost(tally, key, tally.session(key), tally.total(key))
+
+
+def costs_of(tally: Tally, keys: Sequence[str]) -> dict[str, Cost]:
+    """The same for several sessions."""
+    data, totals = tally.sessions(keys), tally.totals(keys)
+    nothing: Any = dict.fromkeys(SUMS, 0)
+    return {key: _cost(tally, key, data.get(key, {}), totals.get(key, nothing)) for key in keys}
+
+
+def _cost(tally: Tally, key: str, data: dict[str, Any], total: Total) -> Cost:
+    name = title_of(key.partition(":")[0])
     if not data.get("known"):
         return _unknown(0.0, "nothing in its files is known to this holdfast")
     report = data.get("report")
@@ -56,7 +68,6 @@ def cost_of(tally: Tally, key: str) -> Cost:
         if since["messages"]:
             return _known(amount, "estimated", f"{name}'s own figure, then {_listed()}")
         return _known(amount, "exact", f"{name}'s own figure ({report['what']})")
-    total = tally.total(key)
     if total["unpriced"]:
         return _unknown(total["cost"], _unpriced(tally, key))
     if total["messages"] and total["own"] == total["messages"]:

@@ -66,7 +66,11 @@ def refresh(
     The session's own file comes first: its total says from when on the subagents' messages count.
     """
     problems: dict[str, str] = {}
-    news = [source for source in sources if has_news(tally, source, problems)]
+    news = [
+        source
+        for source in sources
+        if has_news(source, tally.source(source["path"], key_of(source))[0], problems)
+    ]
     if not news and tally.has_prices_of(prices.date()):
         return problems
     if not tally.begin():
@@ -85,9 +89,8 @@ def refresh(
     return problems
 
 
-def has_news(tally: Tally, source: Source, problems: dict[str, str]) -> bool:
-    """Whether a source was written to since it was read; a look that reads nothing of it."""
-    mark, _ = tally.source(source["path"], key_of(source))
+def has_news(source: Source, mark: Any, problems: dict[str, str]) -> bool:
+    """Whether a source was written to since it was read up to a mark; a look that reads nothing of it."""
     try:
         if (store := capability(source["client"], "store")) is not None:
             return bool(mark != {"updated": store.changed(source)})

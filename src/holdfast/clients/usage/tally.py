@@ -38,11 +38,12 @@ FORMAT = 4
 # Sessions that were not asked for in so many milliseconds are forgotten; their files are read anew.
 FORGOTTEN_AFTER = 30 * 86_400_000
 SUMS = ("messages", "own", "unpriced", *TOKENS, "cost")
-_AGGREGATE = (
-    "SELECT count(*), ifnull(sum(own), 0), ifnull(sum(cost IS NULL), 0), "
+_SUMMED = (
+    "count(*), ifnull(sum(own), 0), ifnull(sum(cost IS NULL), 0), "
     + ", ".join(f"ifnull(sum({name}), 0)" for name in TOKENS)
-    + ", ifnull(sum(cost), 0.0) FROM message WHERE session = ?"
+    + ", ifnull(sum(cost), 0.0)"
 )
+_AGGREGATE = f"SELECT {_SUMMED} FROM message WHERE session = ?"
 _BEFORE, _AFTER = (
     ("at", "model", "provider", "agent"),
     ("cache_write_hour", "counted", "own", "cost"),
@@ -103,6 +104,11 @@ class Tally:
         row = self._row("SELECT data FROM session WHERE key = ?", key)
         return dict(canonical_json.loads(row[0])) if row else {}
 
+    def sessions(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """The same for several sessions."""
+        rows = self._among("SELECT key, data FROM session WHERE key", keys)
+        return {key: canonical_json.loads(data) for key, data in rows}
+
     def keep_session(self, key: str, data: dict[str, Any], now: int) -> None:
         self.connection.execute(
             "INSERT OR REPLACE INTO session VALUES (?, ?, ?)",
@@ -116,16 +122,17 @@ class Tally:
             self._observed[key] = canonical_json.loads(row[0]) if row else None
         return self._observed[key]
 
-    def observed_parts(self, key: str, names: Sequence[str]) -> Any:
-        """Some parts of what was observed of a session, at least two; None before anything was. A whole observation
-        takes three times as long to read."""
-        sql = f"SELECT json_extract(seen{', ?' * len(names)}) FROM observed WHERE session = ?"
-        row = self._row(sql, *[f"$.{name}" for name in names], key)
-        if row is None:
-            return None
-        found = zip(names, canonical_json.loads(row[0]), strict=True)
+    def read_parts(self, keys: Sequence[str], names: Sequence[str]) -> dict[str, Any]:
+        """Some parts of what was observed of sessions, at least two; nothing of those of which nothing was. A whole
+        observation takes three times as long to read."""
+        sql = f"SELECT session, json_extract(seen{', ?' * len(names)}) FROM observed WHERE session"
+        rows = self._among(sql, keys, *[f"$.{name}" for name in names])
+        found = {key: zip(names, canonical_json.loads(parts), strict=True) for key, parts in rows}
         # An observation of an older version has not all of them.
-        return {name: value for name, value in found if value is not None or name in MAY_BE_NONE}
+        return {
+            key: {name: one for name, one in parts if one is not None or name in MAY_BE_NONE}
+            for key, parts in found.items()
+        }
 
     def keep_observed(self, key: str, seen: Any) -> None:
         # Kept as an object, too: a look at it follows, and reading it again costs as much as a turn.
@@ -154,6 +161,11 @@ class Tally:
     def sources(self, key: str) -> list[str]:
         return self._column("SELECT path FROM source WHERE session = ?", key)
 
+    def marks(self, keys: Sequence[str]) -> dict[tuple[str, str], Any]:
+        """How far the files of sessions were read, by path and session."""
+        rows = self._among("SELECT path, session, mark FROM source WHERE session", keys)
+        return {(path, key): canonical_json.loads(mark) for path, key, mark in rows}
+
     def keep_source(self, path: str, key: str, mark: Any, state: dict[str, Any]) -> None:
         self.connection.execute(
             "INSERT OR REPLACE INTO source VALUES (?, ?, ?, ?)",
@@ -175,6 +187,11 @@ class Tally:
         """Return all messages of a session, or those after a time."""
         sql = f"{_AGGREGATE} AND at > ?" if since else _AGGREGATE
         return _total(self._row(sql, key, *([since] if since else [])) or ())
+
+    def totals(self, keys: Sequence[str]) -> dict[str, Total]:
+        """Return all messages of each of these sessions; nothing of those without any."""
+        sql = f"SELECT session, {_SUMMED} FROM message WHERE session"
+        return {row[0]: _total(row[1:]) for row in self._among(sql, keys, then="GROUP BY session")}
 
     def between(self, key: str, after: str, until: str, *, agent: str | None = None) -> Total:
         """The messages of a stretch of time, its end included; all of them, or one agent's."""
@@ -284,6 +301,10 @@ class Tally:
         for table in ("source", "message", "error", "observed"):
             self.connection.execute(f"DELETE FROM {table} WHERE session IN ({old})", before)
         self.connection.execute("DELETE FROM session WHERE asked < ?", before)
+
+    def _among(self, sql: str, keys: Sequence[str], *values: Any, then: str = "") -> list[Any]:
+        marks = ", ".join("?" * len(keys))
+        return self.connection.execute(f"{sql} IN ({marks}) {then}", (*values, *keys)).fetchall()
 
     def _column(self, sql: str, *values: Any) -> list[str]:
         rows: list[Any] = self.connection.execute(sql, values).fetchall()
