@@ -118,7 +118,7 @@ def test_since_takes_spans_times_and_days(night: Path, holdfast: Holdfast) -> No
     at = instant_since("18:00", now)
     assert now - clock.DAY - clock.HOUR <= at <= now
     assert time.strftime("%H:%M", time.localtime(at / 1000)) == "18:00"
-    for text in ("soon", "2999-01-01", "25:00", "-1h", "2026-13-01", "h", "9999999999h"):
+    for text in ("soon", "2999-01-01", "25:00", "-1h", "2026-13-01", "h"):
         refused = holdfast("away", "--since", text)
         assert (refused.code, refused.out) == (2, "")
         assert "hint: Such as 30min, 12h, 7d, 4w, 18:00, 2026-11-18" in refused.err

@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from holdfast.clients.usage.amounts import Cost
     from holdfast.session.observation import Seen
     from holdfast.session.rules.model import SessionState
-    from holdfast.usage.usage_limits import LimitedSession
 
 # Before the first look, and where the clock was set back.
 USUAL = clock.DAY
@@ -179,6 +178,10 @@ class Project:
         self.kinds = {kind for kind, _, _ in named}
         self.recorded = {session: at for kind, session, at in named if kind == "session"}
         self.since = clock.precise(since)
+        # Questions that can be answered in any terminal.
+        self.answerable: dict[str, str] = {}
+        for find in registry.offers("answerable") if self.waiting else ():
+            self.answerable |= find(workspace, now)
 
     def state(self, session: str) -> SessionState | None:
         """Return what the journal knows of a session."""
@@ -378,25 +381,22 @@ class Survey:
             says_limit=usage_limits.describe(limit, self._now) if limit else "",
             is_alive=is_alive,
             tree=tree,
-            next=self._command(workspace.root, client, session, limit, is_alive=is_alive),
+            next=self._command(project, workspace.root, client, session, is_alive=is_alive),
         )
 
     def _command(
-        self,
-        root: str,
-        client: str,
-        session: str,
-        limit: LimitedSession | None,
-        *,
-        is_alive: bool,
+        self, project: Project, root: str, client: str, session: str, *, is_alive: bool
     ) -> str:
-        """Return what a person types to go on with a session: where its client runs, they go there."""
+        """Return what a person types to go on with a session: where its client runs, they answer it or go there."""
+        there = [] if root == self._request.folder else ["-C", root]
+        if session in project.answerable:
+            return command("gate", "show", project.answerable[session], *there)
         if is_alive:
             return f"cd {quote(root)}"
-        if limit is not None:
+        if session in project.limited:
+            limit = project.limited[session]
             return usage_limits.command_for(limit, self._request.folder, self._now)
         words = ["--in", client] if client in NAMES else []
-        there = [] if root == self._request.folder else ["-C", root]
         return command("resume", *words, "--session", session[:SHOWN_ID], *there)
 
     def _known_of_transcript(

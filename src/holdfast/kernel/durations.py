@@ -39,7 +39,7 @@ def instant_since(text: str, now: int) -> int:
     unit = text.lstrip("0123456789")
     count = text[: len(text) - len(unit)]
     if count.isascii() and count and len(count) < 18 and unit in SPANS:
-        return max(0, now - int(count) * SPANS[unit])
+        return max(1, now - int(count) * SPANS[unit])
     instant = _clock_time(text, now) or _local_time(text)
     if instant is None or instant > now:
         is_ahead = instant is not None
