@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.gates import lookup
-from holdfast.gates.ask import AskRequest, WithdrawRequest, ask, withdraw
+from holdfast.gates.ask import AskRequest, ask, withdraw
 from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import gate as rules
 from holdfast.gates.rules.content import verify
@@ -39,8 +39,7 @@ def _by(actor: str, workspace: Workspace) -> GateContext:
 
 
 def _withdrawn(workspace: Workspace, id: str) -> GateState:
-    request = WithdrawRequest(gate=id, reason="no need", person=PERSON)
-    return withdraw(_by("agent", workspace), request)
+    return withdraw(_by("agent", workspace), id, "no need", person=PERSON)
 
 
 def _asked(workspace: Workspace) -> str:
@@ -53,9 +52,9 @@ def test_a_person_can_withdraw_and_no_agent(workspace: Workspace) -> None:
     made_up: Any = dict(PERSON)
     for person in (None, made_up):
         with pytest.raises(NotAllowed, match="Only a person may withdraw gate page"):
-            withdraw(_by("agent", workspace), WithdrawRequest(gate=id, reason="x", person=person))
+            withdraw(_by("agent", workspace), id, "x", person=person)
     with pytest.raises(Usage):
-        withdraw(_by("agent", workspace), WithdrawRequest(gate=id, reason=" ", person=PERSON))
+        withdraw(_by("agent", workspace), id, " ", person=PERSON)
     assert [one["id"] for one in lookup.open_gates(workspace)] == [id]
     state = _withdrawn(workspace, id)
     known = rules.withdrawn_of(state)
@@ -72,7 +71,7 @@ def test_a_withdrawn_gate_cannot_be_answered_and_is_asked_anew(workspace: Worksp
         rules.decide(state, command, clock.now())
     assert not rules.decide(state, {"do": "withdraw", "person": PERSON, "why": "y"}, 0).records
     with pytest.raises(Conflict, match="was withdrawn by ada"):
-        withdraw(_by("agent", workspace), WithdrawRequest(gate=id, reason="again"))
+        withdraw(_by("agent", workspace), id, "again")
     assert _asked(workspace) == f"{id}.2"
 
 

@@ -25,6 +25,7 @@ from holdfast.budgets.rules.thresholds import (
 )
 from holdfast.kernel.errors import HoldfastError, NotAllowed, Usage
 from holdfast.kernel.plain_file import is_nested_deeper, read_plain
+from holdfast.kernel.text import nearest
 from holdfast.kernel.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def read_project_file(workspace: Workspace) -> tuple[Limits, list[Trigger]]:
         return {}, []
     document = _parse_yaml(text)
     for name in document:
-        hint = thresholds.nearest(str(name), _SECTIONS)
+        hint = nearest(str(name), _SECTIONS)
         if name not in _SECTIONS and hint.startswith("Did you mean"):
             raise bad(f"{PROJECT_FILE}: {name}", "is unknown", hint=hint)
     given = thresholds.read(document.get("thresholds"), f"{PROJECT_FILE}: thresholds")

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, TypedDict
 
 from holdfast.budgets.check import Budget
 from holdfast.budgets.limits import PROJECT_FILE, parse_project_file
-from holdfast.budgets.rules import thresholds
 from holdfast.budgets.rules.thresholds import ALL_TYPES, LEVELS, QUANTITIES, STOP
 from holdfast.kernel.errors import HoldfastError, Usage, from_os_error
+from holdfast.kernel.text import nearest
 from holdfast.kernel.tree_file import TreeFile
 from holdfast.people import person as people
 
@@ -42,7 +42,7 @@ def set_limit(budget: Budget, request: SetRequest, *, now: int) -> SetResult:
     """Write one number into `.autopilot/config.yaml`; only a person at a terminal can."""
     type, level = request.type, request.level
     if type not in ALL_TYPES:
-        raise Usage(f"There is no limit of {type!r:.40}.", hint=thresholds.nearest(type, ALL_TYPES))
+        raise Usage(f"There is no limit of {type!r:.40}.", hint=nearest(type, ALL_TYPES))
     try:
         number = QUANTITIES[type].read(request.number)
     except ValueError as problem:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from holdfast.fleet import agents, messages, updates
-from holdfast.fleet.context import open_context
+from holdfast.fleet.context import AgentResult, FleetContext, open_context
 from holdfast.kernel import canonical_json
 from holdfast.mcp.call import ToolAnswer, ToolCall, require, tool
 
@@ -28,32 +28,23 @@ def agent(
         "unblock": updates.unblock,
         "send": messages.send,
     }
-    context = open_context(
-        call.workspace_for(operations[do]),
-        "",
-        folder=call.folder,
-        actor=call.actor,
-        now=call.now,
-    )
+    context = _open(call, operations[do])
     if do == "send":
         subject, _, details = require(text, "text").partition("\n")
         sent = messages.send(
             context,
             {"agent": require(to, "to"), "sender": agent, "subject": subject, "details": details},
         )
-        warnings = [f"warning: {one}" for one in sent["warnings"]]
         line = f"Message {sent['number']} is in {sent['path']}." if sent["number"] else "Queued."
-        return ToolAnswer([line, *warnings], {**sent["outcome"], "path": sent["path"]})
+        data = {**sent["outcome"], "path": sent["path"]}
+        return ToolAnswer([line], data, warnings=sent["warnings"])
     if do == "start":
         result = agents.start(context, {"agent": agent, "feature": require(text, "text")})
     elif do == "block":
         result = updates.block(context, {"agent": agent, "blocker": require(text, "text")})
     else:
         result = updates.unblock(context, {"agent": agent, "blocker": text})
-    result.refuse_stopped()
-    return ToolAnswer(
-        [*result.lines, *(f"warning: {one}" for one in result.warnings)], result.data()
-    )
+    return _answer(result)
 
 
 def beat(
@@ -74,16 +65,8 @@ def beat(
     epic: Annotated[str | None, Field(description="The epic's folder.")] = None,
 ) -> ToolAnswer:
     """A heartbeat of one of several agents: others see that you are alive, or take over. Every 15 minutes and at every change. Omitted fields keep their value."""
-    context = open_context(
-        call.workspace_for(updates.beat),
-        epic or "",
-        folder=call.folder,
-        actor=call.actor,
-        now=call.now,
-        fence=fence,
-    )
     result = updates.beat(
-        context,
+        _open(call, updates.beat, epic, fence),
         {
             "agent": agent,
             "step": step,
@@ -99,10 +82,7 @@ def beat(
             "doing": doing,
         },
     )
-    result.refuse_stopped()
-    return ToolAnswer(
-        [*result.lines, *(f"warning: {one}" for one in result.warnings)], result.data()
-    )
+    return _answer(result)
 
 
 def inbox(
@@ -113,11 +93,9 @@ def inbox(
     epic: str | None = None,
 ) -> ToolAnswer:
     """Read the messages of other agents, newest first, and mark them as read."""
-    context = open_context(
-        call.workspace, epic or "", folder=call.folder, actor=call.actor, now=call.now
-    )
     result = messages.inbox(
-        context, {"agent": agent, "unread": not every, "keep_unread": keep_unread}
+        _open(call, messages.inbox, epic),
+        {"agent": agent, "unread": not every, "keep_unread": keep_unread},
     )
     lines = [
         canonical_json.dumps({"file": path, **message})
@@ -130,8 +108,26 @@ def inbox(
         "files": [{"path": path, "messages": found} for path, found in result["files"]],
     }
     nothing = "No messages." if every else "No unread message."
-    warnings = [f"warning: {one}" for one in result["warnings"]]
-    return ToolAnswer([*([DATA, *lines] if lines else [nothing]), *warnings], data)
+    said = [DATA, *lines] if lines else [nothing]
+    return ToolAnswer(said, data, warnings=result["warnings"])
+
+
+def _open(
+    call: ToolCall, operation: Any, epic: str | None = None, fence: int | None = None
+) -> FleetContext:
+    return open_context(
+        call.workspace_for(operation),
+        epic or "",
+        folder=call.folder,
+        actor=call.actor,
+        now=call.now,
+        fence=fence,
+    )
+
+
+def _answer(result: AgentResult) -> ToolAnswer:
+    result.refuse_stopped()
+    return ToolAnswer(result.lines, result.data(), warnings=result.warnings)
 
 
 TOOLS = [tool(agent), tool(beat), tool(inbox)]

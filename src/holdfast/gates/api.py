@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from holdfast.gates import lookup
 from holdfast.gates import wait as waiting
-from holdfast.gates.ask import AskRequest, WithdrawRequest, ask, withdraw
+from holdfast.gates.ask import AskRequest, ask, withdraw
 from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import content as contents
 from holdfast.gates.rules.content import render
@@ -64,7 +64,7 @@ class Gate:
     def withdraw(self, reason: str) -> GateState:
         """Take the question back: it needs no answer any more."""
         context = GateContext(self._workspace, self._actor, clock.now())
-        return withdraw(context, WithdrawRequest(gate=self.id, reason=reason))
+        return withdraw(context, self.id, reason)
 
 
 class Gates:

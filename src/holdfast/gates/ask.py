@@ -66,16 +66,6 @@ class AskResult(TypedDict):
     warnings: list[str]
 
 
-@dataclass(frozen=True, kw_only=True)
-class WithdrawRequest:
-    """The gate to withdraw, by its id or name, and why. Without a `person`, the one at the terminal
-    of this process is asked to identify themselves."""
-
-    gate: str
-    reason: str
-    person: Person | None = None
-
-
 def ask(context: GateContext, request: AskRequest) -> AskResult:
     """Open a gate. The same question from the same worktree is the same gate, with the pictures that it
     had, until its asker has received the answer; with `once`, for good."""
@@ -131,20 +121,22 @@ def ask(context: GateContext, request: AskRequest) -> AskResult:
     return _make_result(state, again=again, queued=outcome["queued"])
 
 
-def withdraw(context: GateContext, request: WithdrawRequest) -> GateState:
-    """Withdraw a gate, as a person: an agent that could would get past every question."""
-    if not request.reason.strip():
+def withdraw(
+    context: GateContext, gate: str, reason: str, *, person: Person | None = None
+) -> GateState:
+    """Withdraw a gate, as a person: an agent that could would get past every question. Without a `person`, the one at
+    the terminal of this process is asked to identify themselves."""
+    if not reason.strip():
         raise Usage("Why is it withdrawn?", hint="--reason says it to the agent that asked.")
     writer = open_writer(context.workspace)
-    state = lookup.find_open(context, request.gate, writer)
-    person = request.person
+    state = lookup.find_open(context, gate, writer)
     purpose = f"withdraw gate {state['id']}"
     if person is None:
-        shown = [f"Gate {state['id']}: {lookup.title_of(state)}", f"Because: {request.reason}"]
+        shown = [f"Gate {state['id']}: {lookup.title_of(state)}", f"Because: {reason}"]
         person = people.require(context.workspace, purpose, shown, now=context.now)
     else:
         person = people.refuse_made_up(context.workspace, purpose, person, now=context.now)
-    return withdraw_as(context, state["id"], request.reason, person, writer)
+    return withdraw_as(context, state["id"], reason, person, writer)
 
 
 def withdraw_as(

@@ -11,7 +11,7 @@ from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import TEXT_OR_EMPTY, together, verb
 from holdfast.cli.terminal import safe, style, text_from
 from holdfast.gates.answer import list_attached
-from holdfast.gates.ask import AskRequest, AskResult, WithdrawRequest, ask, withdraw
+from holdfast.gates.ask import AskRequest, AskResult, ask, withdraw
 from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import content as contents
 from holdfast.gates.rules.content import LIGHTS, PREFIX, render
@@ -336,7 +336,7 @@ def withdraw_command(call: Call, id: str, reason: str) -> Reply:
 
     Only a person at a terminal can withdraw it. The same question, asked again, is a new gate.
     """
-    state = withdraw(context_of(call), WithdrawRequest(gate=id, reason=reason))
+    state = withdraw(context_of(call), id, reason)
     known = withdrawn_of(state)
     assert known is not None
     line = f"Withdrew {state['id']}: {safe(known['why'])}"

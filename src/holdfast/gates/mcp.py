@@ -146,15 +146,16 @@ def gate_open(
     done = open_gate(_context(call), request)
     state = done["state"]
     data = {**state, "again": done["again"], "queued": done["queued"], "status": "waiting"}
-    warnings = [f"warning: {one}" for one in done["warnings"]]
     if done["queued"]:
         line = f"Queued as {done['id']}: the journal cannot be written from here. It waits there."
-        return ToolAnswer([line, *warnings], data)
+        return ToolAnswer([line], data, warnings=done["warnings"])
     if state["answer"]:
         line = f"Gate {done['id']} was answered meanwhile: gate_status tells what."
-        return ToolAnswer([line, *warnings], {**data, "status": state["answer"]["verdict"]})
+        data["status"] = state["answer"]["verdict"]
+        return ToolAnswer([line], data, warnings=done["warnings"])
     again = " It was open already." if done["again"] else ""
-    return ToolAnswer([f"Gate {done['id']}: waiting.{again}", *_waiting(state), *warnings], data)
+    lines = [f"Gate {done['id']}: waiting.{again}", *_waiting(state)]
+    return ToolAnswer(lines, data, warnings=done["warnings"])
 
 
 def _context(call: ToolCall) -> GateContext:

@@ -12,12 +12,13 @@ from holdfast import registry
 from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import HoldfastError, NotAllowed
 from holdfast.kernel.plain_file import read_plain
+from holdfast.kernel.text import nearest
 from holdfast.kernel.workspace import CONFIG_FILE
 from holdfast.registry import Setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from typing import Any
 
     from holdfast.journal.interface import Journal
@@ -245,11 +246,11 @@ def check(settings: Mapping[str, Any], source: str) -> dict[str, Any]:
         known = tables()
     for name, value in settings.items():
         if name not in known.settings:
-            if registry.is_closed() and not _find_near(name, known.settings):
+            if registry.is_closed() and not nearest(name, known.settings, ""):
                 continue  # perhaps of another distribution, whose settings a hook does not know
             raise HoldfastError(
                 f"{source}: there is no setting {name!r}.",
-                hint=_nearest(name, known.settings),
+                hint=nearest(name, sorted(known.settings)),
                 kind="bad_config",
             )
         if known.settings[name].environment_only:
@@ -358,7 +359,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
         ):
             raise HoldfastError(
                 f"There is no variable {variable}.",
-                hint=_nearest(variable, {*names, *known.variables}),
+                hint=nearest(variable, sorted({*names, *known.variables})),
                 kind="bad_config",
             )
     for variable in ours:
@@ -393,15 +394,3 @@ def variable_of(name: str) -> str:
     if name == "journal.url":
         return "HOLDFAST_URL"
     return "HOLDFAST_" + name.replace(".", "_").upper()
-
-
-def _nearest(name: str, known: Iterable[str]) -> str:
-    near = _find_near(name, known)
-    return f"Did you mean {near}?" if near else f"Known are: {', '.join(sorted(known))}."
-
-
-def _find_near(name: str, known: Iterable[str]) -> str:
-    """Return the known name that is most like a name; empty where none is like it."""
-    import difflib
-
-    return next(iter(difflib.get_close_matches(name, sorted(known), n=1)), "")

@@ -5,6 +5,10 @@ from __future__ import annotations
 
 from holdfast.kernel.patterns import compile_later
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
 UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 # Letters that people do not see and a model reads: tags, marks of direction and of format, blanks and fillers
 # of no width, selectors of a variant, separators of lines that are none to most programs. First and last.
@@ -128,6 +132,17 @@ def one_line(text: str, most: int = 0) -> str:
     surrounds it. Of one with more than `most` characters the beginning stays; 0 is no limit."""
     line = " ".join(text.split())
     return line if not most or len(line) <= most else line[: most - 1] + "…"
+
+
+def nearest(name: str, known: Collection[str], otherwise: str | None = None) -> str:
+    """`Did you mean X?`, for the known name that is most like a name; where none is, `otherwise`, or all that are
+    known."""
+    import difflib
+
+    close = difflib.get_close_matches(name, known, n=1)
+    if close:
+        return f"Did you mean {close[0]}?"
+    return f"Known are: {', '.join(known)}." if otherwise is None else otherwise
 
 
 def split_words(text: str) -> tuple[str, ...]:

@@ -10,11 +10,9 @@ from holdfast.kernel.git_exclude import hide_new
 from holdfast.kernel.streams import open_writer
 from holdfast.loop import commands
 from holdfast.loop.commands import (
-    AdvanceRequest,
     PassRequest,
     ProgressRequest,
     StartRequest,
-    StopRequest,
     TaskRequest,
 )
 from holdfast.loop.rules.checkpoint import checkpoint_of, current_step, status_of, step_named
@@ -47,8 +45,7 @@ class Loop:
 
     def advance(self, *, business_sync: bool = False) -> str:
         """Go to the next step by the protocol's table, and return its name."""
-        request = AdvanceRequest(business_sync=business_sync)
-        return current_step(commands.advance(self._track, request).state)
+        return current_step(commands.advance(self._track, business_sync=business_sync).state)
 
 
 class LoopStep:
@@ -100,11 +97,11 @@ class LoopStep:
 
     def failed(self, reason: str) -> None:
         """Record that the step failed."""
-        commands.fail_step(self._track, StopRequest(step=self.name, reason=reason))
+        commands.stop_step(self._track, "fail", reason, self.name)
 
     def blocked(self, reason: str) -> None:
         """Record that the step cannot continue; a person resolves that."""
-        commands.block_step(self._track, StopRequest(step=self.name, reason=reason))
+        commands.stop_step(self._track, "block", reason, self.name)
 
     def __enter__(self) -> LoopStep:
         hide_new(self._track.workspace, [TRACKS.partition("/")[0]])

@@ -16,20 +16,17 @@ from holdfast.cli.terminal import one_line, safe, style
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.kernel.text import plural, quote
 from holdfast.loop.commands import (
-    AdvanceRequest,
     PassRequest,
     ProgressRequest,
     StartRequest,
-    StopRequest,
     TaskRequest,
     advance,
-    block_step,
     complete_task,
-    fail_step,
     find_persons_part,
     pass_step,
     report_progress,
     start,
+    stop_step,
     summarize,
 )
 from holdfast.loop.rules import orchestrator
@@ -326,7 +323,7 @@ def _refuse_track(track: Track, reason: str, verb: str) -> None:
 def fail_command(call: Call, track: Track, reason: str, step: str) -> Reply:
     """Report that the current step failed. Its notes become `ERROR: REASON`."""
     _refuse_track(track, reason, "fail")
-    return reply(track, fail_step(track, StopRequest(reason=reason, step=step)), step)
+    return reply(track, stop_step(track, "fail", reason, step), step)
 
 
 @click.command()
@@ -339,7 +336,7 @@ def block_command(call: Call, track: Track, reason: str, step: str) -> Reply:
     Its notes become `BLOCKED: REASON`, and the file gets a blocker that a person resolves.
     """
     _refuse_track(track, reason, "block")
-    return reply(track, block_step(track, StopRequest(reason=reason, step=step)), step)
+    return reply(track, stop_step(track, "block", reason, step), step)
 
 
 @click.command()
@@ -353,4 +350,4 @@ def advance_command(call: Call, track: Track, business_sync: bool) -> Reply:
     Exits with 8, and prints a text for a person, while a blocker is active or when all fix cycles are
     used.
     """
-    return reply(track, advance(track, AdvanceRequest(business_sync=business_sync)), may_pause=True)
+    return reply(track, advance(track, business_sync=business_sync), may_pause=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 from holdfast.kernel.errors import NotFound, Usage
 from holdfast.kernel.rules import Person
@@ -96,21 +96,6 @@ class PassRequest:
     outputs: Sequence[str] = ()
     notes: str | None = None
     folder: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class StopRequest:
-    """A step that failed or is blocked, and why."""
-
-    reason: str
-    step: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class AdvanceRequest:
-    """`business_sync`: the last evaluation leads to BUSINESS_SYNC."""
-
-    business_sync: bool = False
 
 
 def start(track: Track, request: StartRequest) -> TrackResult:
@@ -223,22 +208,19 @@ def pass_step(track: Track, request: PassRequest) -> TrackResult:
     return result
 
 
-def fail_step(track: Track, request: StopRequest) -> TrackResult:
-    """Record that a step failed: `ERROR: REASON` in its notes."""
-    command = {"do": "fail", "step": _named(request.step), "reason": request.reason}
-    return _report(track, command)
+def stop_step(
+    track: Track, do: Literal["fail", "block"], reason: str, step: str = ""
+) -> TrackResult:
+    """Record that a step failed, `ERROR: REASON` in its notes, or that it cannot continue: `BLOCKED: REASON`, and a
+    blocker that a person resolves."""
+    return _report(track, {"do": do, "step": _named(step), "reason": reason})
 
 
-def block_step(track: Track, request: StopRequest) -> TrackResult:
-    """Record that a step cannot continue: `BLOCKED: REASON`, and a blocker that a person resolves."""
-    command = {"do": "block", "step": _named(request.step), "reason": request.reason}
-    return _report(track, command)
-
-
-def advance(track: Track, request: AdvanceRequest) -> TrackResult:
-    """Go to the next step by the protocol's table. The step does not start."""
+def advance(track: Track, *, business_sync: bool = False) -> TrackResult:
+    """Go to the next step by the protocol's table, after the last evaluation perhaps to BUSINESS_SYNC. The step does
+    not start."""
     refuse_stopped(track.workspace)
-    return track.execute({"do": "advance", "business_sync": request.business_sync})
+    return track.execute({"do": "advance", "business_sync": business_sync})
 
 
 def summarize(state: LoopState, step: str) -> dict[str, Any]:

@@ -9,11 +9,9 @@ from pydantic import Field
 from holdfast.kernel.inbox import QUEUED
 from holdfast.loop import commands
 from holdfast.loop.commands import (
-    AdvanceRequest,
     PassRequest,
     ProgressRequest,
     StartRequest,
-    StopRequest,
     TaskRequest,
 )
 from holdfast.loop.rules import orchestrator
@@ -58,7 +56,7 @@ def step(
     if do == "start":
         result = commands.start(meant, StartRequest(step=require(name, "step")))
     elif do == "advance":
-        result = commands.advance(meant, AdvanceRequest())
+        result = commands.advance(meant)
     elif do == "task_done":
         done = require(task, "task")
         request = TaskRequest(task=done, step=name, commit=commit, message=message, next=next)
@@ -73,8 +71,7 @@ def step(
             meant, PassRequest(step=name, outputs=outputs or (), notes=notes, folder=call.folder)
         )
     else:
-        report = commands.fail_step if do == "fail" else commands.block_step
-        result = report(meant, StopRequest(step=name, reason=require(reason, "reason")))
+        result = commands.stop_step(meant, do, require(reason, "reason"), name)
     return _done(meant, result, name)
 
 

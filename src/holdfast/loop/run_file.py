@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.plain_file import read_plain
+from holdfast.kernel.text import nearest
 from holdfast.loop.rules.model import (
     BRAINSTORM,
     BUSINESS_SYNC,
@@ -145,7 +145,7 @@ def read(path: str) -> RunPlan:
     steps: dict[str, StepPlan] = {step: {} for step in RUNNABLE}
     for name, table in document.get("steps", {}).items():
         if name not in RUNNABLE:
-            raise _bad(path, f"there is no step {name!r}", _nearest(name, RUNNABLE))
+            raise _bad(path, f"there is no step {name!r}", nearest(name, RUNNABLE))
         if not isinstance(table, dict):
             raise _bad(path, f"steps.{name} must be a table")
         _check(path, f"steps.{name}.", table, _STEP)
@@ -163,7 +163,7 @@ def read(path: str) -> RunPlan:
 def _check(path: str, prefix: str, table: Mapping[str, Any], known: Mapping[str, type]) -> None:
     for name, value in table.items():
         if name not in known:
-            raise _bad(path, f"there is no setting {prefix}{name}", _nearest(name, known))
+            raise _bad(path, f"there is no setting {prefix}{name}", nearest(name, known))
         kind = known[name]
         wrong = type(value) is not kind or (isinstance(value, int) and kind is int and value < 1)
         if kind is list and not wrong:
@@ -188,11 +188,6 @@ def _check_step(path: str, name: str, table: Mapping[str, Any]) -> None:
 
 def _bad(path: str, what: str, hint: str = "") -> HoldfastError:
     return HoldfastError(f"{path}: {what}.", hint=hint, kind="bad_config")
-
-
-def _nearest(name: str, known: Sequence[str] | Mapping[str, Any]) -> str:
-    close = difflib.get_close_matches(name, list(known), n=1)
-    return f"Did you mean {close[0]}?" if close else f"Known are: {', '.join(known)}."
 
 
 def _is_program(program: str, root: str) -> bool:

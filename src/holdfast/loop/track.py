@@ -3,7 +3,6 @@ path, and restored."""
 
 from __future__ import annotations
 
-import difflib
 import os
 import stat
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from holdfast.kernel.errors import HoldfastError, NotAllowed, NotFound, Usage, f
 from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.rules import Decision
 from holdfast.kernel.state import at_version, load
-from holdfast.kernel.text import quote
+from holdfast.kernel.text import nearest, quote
 from holdfast.kernel.tree_file import TreeFile
 from holdfast.kernel.views import quarantine
 from holdfast.kernel.views.files import Unreadable, file_at, identity_of, read_file
@@ -186,9 +185,8 @@ def list_tracks(workspace: Workspace, folder: str = TRACKS) -> list[str]:
 def missing(workspace: Workspace, place: TrackFolder) -> NotFound:
     """The refusal of a track that is not there, with the nearest that is."""
     known = sorted({*list_tracks(workspace), *_folders_known(workspace)})
-    close = difflib.get_close_matches(place.track, known, n=1)
     begin = f"holdfast loop start PLAN --track {quote(place.track)}"
-    hint = f"Did you mean {close[0]}?" if close else begin
+    hint = nearest(place.track, known, begin)
     return NotFound(f"There is no track {place.track}: no {place.folder}.", hint=hint)
 
 

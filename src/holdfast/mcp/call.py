@@ -36,12 +36,18 @@ LONGEST_TEXT = 40_000
 
 
 class ToolAnswer:
-    """What a tool answers: lines for a model, data for programs, and the commands to run next."""
+    """What a tool answers: lines for a model and the warnings below them, data for programs, and the commands to run
+    next."""
 
     def __init__(
-        self, lines: Iterable[str], data: dict[str, Any], *, next: Sequence[str] = ()
+        self,
+        lines: Iterable[str],
+        data: dict[str, Any],
+        *,
+        warnings: Iterable[str] = (),
+        next: Sequence[str] = (),
     ) -> None:
-        self.lines = list(lines)
+        self.lines = [*lines, *(f"warning: {one}" for one in warnings)]
         self.data = data
         self.next = list(next)
 

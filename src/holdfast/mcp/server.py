@@ -6,7 +6,6 @@ request carries everything.
 
 from __future__ import annotations
 
-import difflib
 import sys
 from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -38,6 +37,7 @@ from pydantic_core import to_json
 from holdfast import registry
 from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage
+from holdfast.kernel.text import nearest
 from holdfast.mcp import resources
 from holdfast.mcp.call import ToolCall, error_text, failure_result
 from holdfast.mcp.greeting import LONGEST_LINE, claim_stdin
@@ -235,9 +235,7 @@ def refuse_strange(arguments: dict[str, Any], known: Sequence[str]) -> None:
     """Refuse unknown arguments, which would be ignored silently, and those that are too long."""
     for name in arguments:
         if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
-            hint = f"Did you mean {close[0]}?" if close else f"Known are: {', '.join(known)}."
-            raise Usage(f"There is no argument {name!r:.60}.", hint=hint)
+            raise Usage(f"There is no argument {name!r:.60}.", hint=nearest(name, known))
     if len(to_json(arguments)) > LARGEST_ARGUMENTS:
         raise Usage(
             f"The arguments have more than {LARGEST_ARGUMENTS} bytes.",

@@ -12,12 +12,7 @@ from holdfast.kernel.streams import open_writer
 from holdfast.kernel.workspace import Workspace
 from holdfast.plans import operations, runs
 from holdfast.plans.discovery import NewPlan, NewPlanRequest, write_plan
-from holdfast.plans.operations import (
-    PlanResumeRequest,
-    RunOutcome,
-    RunRequest,
-    check_plans,
-)
+from holdfast.plans.operations import RunOutcome, RunRequest, check_plans
 from holdfast.plans.rules.run_model import RunState
 from holdfast.plans.runner import Execution, RunContext
 from holdfast.plans.task_programs import OnGoals
@@ -82,8 +77,7 @@ class Plans:
     ) -> PlanResult:
         """Go on exactly where a run stopped; without an id, with the newest that is not finished."""
         execution = Execution(jobs=jobs, edited=edited, on=on, on_goals=on_goals)
-        request = PlanResumeRequest(run=run, execution=execution)
-        return _result(operations.resume(self._context(), request), [])
+        return _result(operations.resume(self._context(), run, execution), [])
 
     def abandon(self, run: str = "", *, reason: str) -> RunState:
         """Give a run up for good: what it asked people is withdrawn, and its plans can be run anew."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
@@ -23,7 +23,6 @@ from holdfast.plans.attendants import AtTerminal, Patient, is_person_here
 from holdfast.plans.discovery import has_plans
 from holdfast.plans.executors import Certificates
 from holdfast.plans.operations import (
-    PlanResumeRequest,
     RunOutcome,
     RunRequest,
     abandon,
@@ -40,7 +39,6 @@ from holdfast.plans.screen import PlanWatch, screen, summary
 # More than a run can cost; `--no-cost-limit` is a number, as every limit is.
 NO_LIMIT = 1e9
 _COST = "cost"
-Request = TypeVar("Request")
 DEFAULT_REASON = "given up"
 
 
@@ -100,8 +98,7 @@ begin_options = together(
 
 def carry_out(
     call: Call,
-    operation: Callable[[RunContext, Request], RunOutcome],
-    request: Request,
+    operation: Callable[[RunContext], RunOutcome],
     *,
     wait: bool,
     quiet: bool,
@@ -116,7 +113,7 @@ def carry_out(
     elif wait:
         context.attendant = Patient(call.workspace)
     try:
-        outcome = operation(context, request)
+        outcome = operation(context)
     except KeyboardInterrupt:
         return Reply({"run": context.run, "ended": "interrupted"}, exit_code=INTERRUPTED)
     state, halted = outcome.state, outcome.halted
@@ -230,7 +227,7 @@ def run_plans(
         again=again,
         execution=execution,
     )
-    return carry_out(call, run, request, wait=wait, quiet=quiet)
+    return carry_out(call, lambda context: run(context, request), wait=wait, quiet=quiet)
 
 
 def reply_order(plans: Sequence[Plan]) -> Reply:
@@ -283,8 +280,9 @@ def resume_run(
         clear_alerts(call)
     if state["status"] == "done":
         return Reply({"run": state["id"], "ended": "done", **runs.count(state)}, summary(state))
-    request = PlanResumeRequest(run=state["id"], execution=execution_of(call, **options))
-    return carry_out(call, resume, request, wait=wait, quiet=quiet)
+    execution = execution_of(call, **options)
+    work = lambda context: resume(context, state["id"], execution)  # noqa: E731
+    return carry_out(call, work, wait=wait, quiet=quiet)
 
 
 @click.command()

@@ -215,14 +215,6 @@ class RunRequest:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlanResumeRequest:
-    """The run to resume, by a unique beginning of its id [default: the newest unfinished one]."""
-
-    run: str = ""
-    execution: Execution = field(default_factory=Execution)
-
-
-@dataclass(frozen=True, kw_only=True)
 class RunOutcome:
     """How far a run came: its state, and why it stopped (`halted`); None when it is done."""
 
@@ -291,14 +283,15 @@ def run(context: RunContext, request: RunRequest) -> RunOutcome:
         return _carry_out(context, execution, cluster)
 
 
-def resume(context: RunContext, request: PlanResumeRequest) -> RunOutcome:
-    """Continue a run exactly where it stopped, until it ends or stops again."""
-    state = runs.find_run(context.workspace, request.run)
+def resume(context: RunContext, run: str, execution: Execution) -> RunOutcome:
+    """Continue a run exactly where it stopped, until it ends or stops again; found by a unique beginning of its id
+    [default: the newest unfinished one]."""
+    state = runs.find_run(context.workspace, run)
     context.run = state["id"]
     if state["status"] == "done":
         return RunOutcome(state=state)
-    with _cluster(context, request.execution) as cluster:
-        return _carry_out(context, request.execution, cluster)
+    with _cluster(context, execution) as cluster:
+        return _carry_out(context, execution, cluster)
 
 
 def _cluster(context: RunContext, execution: Execution) -> AbstractContextManager[Cluster | None]:

@@ -41,9 +41,8 @@ def reason(
         return ToolAnswer(found["prompt"].split("\n"), {**found})
     if do == "bootstrap":
         text = bootstrap(call.workspace, rfc or "")
-        return ToolAnswer(
-            [*call.stop_lines(), *_warnings(text["warnings"]), text["text"]], {**text}
-        )
+        warnings = [f"warning: {one}" for one in text["warnings"]]
+        return ToolAnswer([*call.stop_lines(), *warnings, text["text"]], {**text})
     if do == "write":
         given = Answers(text=require(answers, "answers"))
         return _write(
@@ -67,7 +66,7 @@ def _write(call: ToolCall, request: WriteRequest) -> ToolAnswer:
         return ToolAnswer([QUEUED], {"id": done["id"], "queued": outcome["queued"]})
     lines = [f"Wrote {done['id']} checkpoint version {done['version']}: {done['lines']} lines."]
     lines += [f"Left out to stay within the budget: {one}." for one in done["dropped"]]
-    return ToolAnswer([*lines, *_warnings(done["warnings"])], {**done})
+    return ToolAnswer(lines, {**done}, warnings=done["warnings"])
 
 
 def _move(call: ToolCall, request: TransitionRequest) -> ToolAnswer:
@@ -79,15 +78,11 @@ def _move(call: ToolCall, request: TransitionRequest) -> ToolAnswer:
     lines = [f"{done['id']}: {advice['source']} to {advice['target']}."]
     lines += [f"Answers are owed first: write {done['owed']}."] if done["owed"] else []
     lines += [f"Restart the context: {'yes' if advice['restart'] else 'no'} ({advice['why']})."]
-    return ToolAnswer([*lines, *_warnings(done["warnings"])], {**done})
+    return ToolAnswer(lines, {**done}, warnings=done["warnings"])
 
 
 def _context(call: ToolCall) -> RfcContext:
     return RfcContext(call.workspace, call.actor, call.now)
-
-
-def _warnings(warnings: list[str]) -> list[str]:
-    return [f"warning: {one}" for one in warnings]
 
 
 def extraction(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import Any
 
 from holdfast.kernel.errors import Usage
+from holdfast.kernel.text import nearest
 from holdfast.session.rules.fields import GIVEN, PAIRS, Field
 
 NAMES = [field.name for field in GIVEN]
@@ -48,8 +48,7 @@ def read_arguments(arguments: Mapping[str, Any], called: str) -> dict[str, Any]:
     for keyword, value in arguments.items():
         field = known.get(keyword)
         if field is None:
-            close = difflib.get_close_matches(keyword, known, n=1)
-            hint = f"Did you mean {close[0]}?" if close else f"It has: {', '.join(known)}."
+            hint = nearest(keyword, known, f"It has: {', '.join(known)}.")
             raise Usage(f"{called} has no argument {keyword}.", hint=hint)
         is_text = isinstance(value, str)
         is_iterable = hasattr(value, "__iter__") and not is_text
@@ -62,9 +61,7 @@ def read_arguments(arguments: Mapping[str, Any], called: str) -> dict[str, Any]:
 
 
 def _unknown(name: str) -> Usage:
-    close = difflib.get_close_matches(name, NAMES, n=1)
-    known = f"Known are: {', '.join((*NAMES, 'claims'))}."
-    hint = f"Did you mean {close[0]}?" if close else known
+    hint = nearest(name, NAMES, f"Known are: {', '.join((*NAMES, 'claims'))}.")
     return Usage(f"The document has an unknown field {name!r}.", hint=hint)
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from holdfast.kernel.clock import HOUR, MINUTE
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.money import cut_off, dollars
+from holdfast.kernel.text import nearest
 
 # level, then type: the number from which on the level holds.
 Limits = dict[str, dict[str, float]]
@@ -203,13 +204,6 @@ def _table(section: Any, where: str, known: Sequence[str]) -> Mapping[str, Any]:
         if name not in known:
             raise bad(f"{where}.{name}", "is unknown", hint=nearest(str(name), known))
     return section
-
-
-def nearest(name: str, known: Sequence[str]) -> str:
-    import difflib
-
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"Did you mean {close[0]}?" if close else f"Known are: {', '.join(known)}."
 
 
 def combine(weaker: Limits, stronger: Limits) -> Limits:

@@ -16,10 +16,10 @@ from holdfast.budgets.rules.thresholds import (
     WARNING,
     Limits,
     bad,
-    nearest,
     parse_amount,
 )
 from holdfast.kernel.clock import MINUTE
+from holdfast.kernel.text import nearest
 
 
 class Trigger(TypedDict, total=False):

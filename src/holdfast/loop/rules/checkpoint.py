@@ -8,6 +8,7 @@ from typing import Any
 
 from holdfast.kernel.clock import instant_of
 from holdfast.kernel.errors import Conflict, Usage
+from holdfast.kernel.text import nearest
 from holdfast.loop.rules.model import (
     BLOCKED,
     BRAINSTORM,
@@ -278,13 +279,9 @@ def step_named(word: str) -> str:
             f"{COMPLETE} is where a track ends; no work is done in it.",
             hint="`holdfast loop advance` leads there from the last step.",
         )
-    import difflib
-
-    close = difflib.get_close_matches(step, STEPS, n=1) or difflib.get_close_matches(
-        word, SUPERPOWERS, n=1
-    )
-    nearest = f"Did you mean {close[0]}? " if close else ""
+    near = nearest(step, STEPS, "") or nearest(word, SUPERPOWERS, "")
+    known = f"Steps: {', '.join(RUNNABLE)}; or a superpower: {', '.join(SUPERPOWERS)}."
     raise Usage(
         f"There is no step {word!r}.",
-        hint=f"{nearest}Steps: {', '.join(RUNNABLE)}; or a superpower: {', '.join(SUPERPOWERS)}.",
+        hint=f"{near} {known}".lstrip(),
     )

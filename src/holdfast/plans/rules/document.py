@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 import re
 
-from holdfast.budgets.rules.thresholds import nearest
 from holdfast.gates.rules import gate_xml
 from holdfast.gates.rules.gate_xml import BadXml, Example, tasks_in
 from holdfast.kernel.errors import Usage
-from holdfast.kernel.text import one_line, split_words
+from holdfast.kernel.text import nearest, one_line, split_words
 from holdfast.plans.rules import frontmatter, model, tasks
 from holdfast.plans.rules.frontmatter import BadHead, Field
 from holdfast.plans.rules.model import (

@@ -11,8 +11,8 @@ from typing import Any
 
 import yaml
 
-from holdfast.budgets.rules.thresholds import nearest
 from holdfast.gates.rules.gate_xml import place_of
+from holdfast.kernel.text import nearest
 from holdfast.plans.rules.model import Place, Tell
 from holdfast.plans.rules.waves import is_outside
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.budgets.rules.thresholds import nearest
 from holdfast.gates.rules import gate_xml, lint
 from holdfast.gates.rules.gate_xml import AUTO
+from holdfast.kernel.text import nearest
 from holdfast.plans.rules import model
 from holdfast.plans.rules.document import indent
 from holdfast.plans.rules.model import (

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from holdfast.budgets.rules import thresholds
-from holdfast.budgets.rules.thresholds import nearest
 from holdfast.gates.rules import content as gate_content
 from holdfast.gates.rules import gate_xml, lint
 from holdfast.gates.rules.content import QUESTIONS, TYPES, VERIFY, Content
 from holdfast.gates.rules.gate_xml import AUTO
 from holdfast.kernel.blank import blank
-from holdfast.kernel.text import one_line, plural
+from holdfast.kernel.text import nearest, one_line, plural
 from holdfast.plans.rules import model
 from holdfast.plans.rules.frontmatter import Field
 from holdfast.plans.rules.model import CHECKPOINT_KEY, DeclaredPause, Place, Plan, PlanTask, Tell
