@@ -144,11 +144,8 @@ def _confirm_at_terminal(
     budget: Budget, type: str, until: float | None, person: Person | None, now: int
 ) -> Answered:
     stated, purpose = find_stated(budget)[type], purpose_of_answer(type)
-    if person is None:
-        shown = [describe_stated(type, stated), "If you say so, it counts."]
-        person = people.require(budget.workspace, purpose, shown, now=now)
-    else:
-        person = people.refuse_made_up(budget.workspace, purpose, person, now=now)
+    shown = [describe_stated(type, stated), "If you say so, it counts."]
+    person = people.require(budget.workspace, purpose, shown, now=now, person=person)
     return confirm(budget, type, person, until)
 
 

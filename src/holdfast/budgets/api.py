@@ -22,7 +22,6 @@ from holdfast.kernel.workspace import Workspace
 
 if TYPE_CHECKING:
     from holdfast.budgets.check import BudgetReport
-    from holdfast.budgets.measure import Given
     from holdfast.budgets.rules.ledger import BudgetState
     from holdfast.budgets.rules.thresholds import Limits, Sources
     from holdfast.budgets.rules.triggers import Trigger
@@ -70,14 +69,13 @@ class Budgets:
         """Whether work may go on: `verdict` is go, wait or stop. Values that are not given are
         measured; cost is in dollars, context in percent. `limits` are lower ones, such as
         "stop.cost=20"."""
-        values = {
+        given: Any = {
             "cost": cost,
             "context": context,
             "estimated": estimated,
             "actual": actual,
             "errors": errors,
         }
-        given: Given = {name: value for name, value in values.items() if value is not None}  # type: ignore[assignment]
         if not dry_run:
             hide_new(self._budget.workspace, [FOLDER])
         request = CheckRequest(

@@ -95,9 +95,8 @@ def check_command(
         for line in report["log"]:
             echo(line, error=True)
     lines = list(_check_lines(call.workspace, report, every=budget.settings["guard.every_warning"]))
-    data: dict[str, Any] = {**report}
     code = EXIT_CODES[report["verdict"]]
-    return Reply(data, lines, next=_next(report), exit_code=code)
+    return Reply({**report}, lines, next=_next(report), exit_code=code)
 
 
 def _next(report: BudgetReport) -> list[str]:
@@ -212,9 +211,8 @@ def set_command(call: Call, type: str, number: str, level: str) -> Reply:
     done = set_limit(
         budget, SetRequest(type=type.lower(), number=number, level=level), now=call.now
     )
-    data: dict[str, Any] = {**done}
     where = f"{done['path']} says {done['level']}.{done['type']}: {done['written']}"
-    return Reply(data, [f"{where}."], next=["holdfast guard limits"])
+    return Reply({**done}, [f"{where}."], next=["holdfast guard limits"])
 
 
 @click.command()
@@ -232,14 +230,13 @@ def ack_command(call: Call, type: str, until: str | None) -> Reply:
     name = type.lower()
     ceiling = amount_from("--until", until, QUANTITIES[name].read) if name in QUANTITIES else None
     answered = acknowledge(budget, name, until=ceiling, now=call.now)
-    data: dict[str, Any] = {**answered}
     if answered["answer"] == "stopped":
         lines = ["Halted.", boxes.saved(answered["waypoint"])]
         next = ["holdfast guard reset"]
-        return Reply(data, lines, next=next, exit_code=Declined.exit_code)
+        return Reply({**answered}, lines, next=next, exit_code=Declined.exit_code)
     if answered["answer"] == "already":
-        return Reply(data, [f"The alert of {safe(type)} was acknowledged before."])
-    return Reply(data, [boxes.ACKNOWLEDGED])
+        return Reply({**answered}, [f"The alert of {safe(type)} was acknowledged before."])
+    return Reply({**answered}, [boxes.ACKNOWLEDGED])
 
 
 @click.command()
@@ -260,7 +257,6 @@ def reset_command(call: Call, given: tuple[str, ...]) -> Reply:
     budget = Budget(call.workspace, actor=call.actor)
     flags = limits.from_flags(given)
     done = reset(budget, flags, now=call.now)
-    data: dict[str, Any] = {**done}
     lines = [boxes.CLEARED]
     lifted = done["lifted"]["type"] if done["lifted"] is not None else ""
     if lifted:
@@ -274,7 +270,7 @@ def reset_command(call: Call, given: tuple[str, ...]) -> Reply:
         )
     for type in done["waiting"]:
         lines.append(f"The alert of {type} still waits: holdfast guard ack {quote(type)}")
-    return Reply(data, lines, next=["holdfast guard check"])
+    return Reply({**done}, lines, next=["holdfast guard check"])
 
 
 def _stops_at(type: str, held: Limits) -> str:

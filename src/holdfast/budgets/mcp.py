@@ -43,14 +43,13 @@ def guard(
     budget = Budget(call.workspace, actor=call.actor, now=call.now)
     if (add_cost, add_tokens, error) != (None, None, None):
         add(budget, AddRequest(cost=add_cost, tokens=add_tokens, error=error))
-    given = {
+    values: Any = {
         "cost": cost,
         "context": context,
         "estimated": estimated,
         "actual": actual,
         "errors": errors,
     }
-    values: Any = {name: value for name, value in given.items() if value is not None}
     report = check(budget, CheckRequest(values=values, session=session or ""))
     next = [
         f"holdfast guard ack {quote(one['type'])}"

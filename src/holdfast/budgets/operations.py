@@ -17,7 +17,6 @@ from holdfast.kernel import clock
 from holdfast.kernel.errors import NotFound, Usage
 from holdfast.kernel.money import from_millionths
 from holdfast.kernel.text import quote
-from holdfast.kernel.workspace import Workspace
 from holdfast.session.sessions import check_id
 from holdfast.usage import spending
 from holdfast.usage.quotas import list_quotas
@@ -98,14 +97,15 @@ class SpendingReport(TypedDict):
 
 def check(budget: Budget, request: CheckRequest) -> BudgetReport:
     """Whether work may go on: `go`, `wait` for a person, or `stop`."""
-    given = request.values or {}
+    given: dict[str, Any] = {**(request.values or {})}
     errors = given.get("errors")
     if errors is not None and thresholds.is_number(errors) and errors != int(errors):
         raise Usage(f"errors must be a whole number such as 3, not {errors!r:.40}.")
     # 30 and 30.0 are two texts in a file; a value is the same from every face.
     values: Any = {
-        name: float(value) if thresholds.is_amount(value) else value  # type: ignore[arg-type]
+        name: float(value) if thresholds.is_amount(value) else value
         for name, value in given.items()
+        if value is not None
     }
     return budget.check(
         values,
@@ -237,13 +237,10 @@ def _accounts_of_agent(budget: Budget, request: ReportRequest) -> list[Account]:
             kind="no_transcript",
         )
     now = _now(budget)
-    return [_account_of_life(budget.workspace, path, marks, now) for path, marks in lives.items()]
-
-
-def _account_of_life(
-    workspace: Workspace, transcript: str, marks: list[tuple[str, str]], now: int
-) -> Account:
-    return spending.account(workspace, transcript=transcript, marks=lambda _: marks, now=now)
+    return [
+        spending.account(budget.workspace, transcript=path, marks=lambda _, one=marks: one, now=now)  # type: ignore[misc]
+        for path, marks in lives.items()
+    ]
 
 
 def _dollars(cost: int | None) -> float | None:

@@ -61,10 +61,7 @@ def release(
     if held is None and known is None:
         return False
     stopped = held["reason"] if held is not None else known["reason"] if known else ""
-    if person is None:
-        person = people.require(workspace, LIFT, [f"Stopped: {stopped}"], now=now)
-    else:
-        person = people.refuse_made_up(workspace, LIFT, person, now=now)
+    person = people.require(workspace, LIFT, [f"Stopped: {stopped}"], now=now, person=person)
     reason = Redactor().text(reason)
     if known is not None:
         subject = {"reason": known["reason"], "by": known["by"]}

@@ -15,20 +15,15 @@ def _tell_start(record: Record, body: dict[str, Any]) -> str:
     return " · ".join(str(known[name]) for name in ("feature", "stage") if known.get(name))
 
 
-def _tell_step(record: Record, body: dict[str, Any]) -> str:
-    return str((body.get("set") or {}).get("current_step") or "")
-
-
-def _tell_claim(record: Record, body: dict[str, Any]) -> str:
-    return f"by {body['agent']}"
-
-
 WORDS = Words(
     words={"sent": "message", "opened": "channel opened"},
     texts={
-        **dict.fromkeys(("beat", "sync", "phase", "unblock"), _tell_step),
+        **dict.fromkeys(
+            ("beat", "sync", "phase", "unblock"),
+            lambda _, body: str((body.get("set") or {}).get("current_step") or ""),
+        ),
         "started": _tell_start,
-        "claimed": _tell_claim,
+        "claimed": lambda _, body: f"by {body['agent']}",
     },
     tones={"escalated": "wait"},
 )

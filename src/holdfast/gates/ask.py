@@ -131,11 +131,8 @@ def withdraw(
     writer = open_writer(context.workspace)
     state = lookup.find_open(context, gate, writer)
     purpose = f"withdraw gate {state['id']}"
-    if person is None:
-        shown = [f"Gate {state['id']}: {lookup.title_of(state)}", f"Because: {reason}"]
-        person = people.require(context.workspace, purpose, shown, now=context.now)
-    else:
-        person = people.refuse_made_up(context.workspace, purpose, person, now=context.now)
+    shown = [f"Gate {state['id']}: {lookup.title_of(state)}", f"Because: {reason}"]
+    person = people.require(context.workspace, purpose, shown, now=context.now, person=person)
     return withdraw_as(context, state["id"], reason, person, writer)
 
 

@@ -252,7 +252,11 @@ def _heads(workspace: Workspace) -> list[Head]:
 def for_a_pack(workspace: Workspace, since: str) -> tuple[list[str], list[tuple[str, list[str]]]]:
     """Commands to run first, and sections; the same words for the same state."""
     waiting = open_gates(workspace)
-    blocking = [one for one in waiting if not one["batch"] and _is_here(workspace, one)]
+    blocking = [
+        one
+        for one in waiting
+        if not one["batch"] and one["asked"] and one["asked"]["worktree"] == workspace.root
+    ]
     commands = [f"holdfast gate wait {quote(one['id'])} --timeout 0" for one in blocking]
     sections = [("Gates that wait for a person", [_open_line(one) for one in waiting[:MOST]])]
     answers = [
@@ -261,10 +265,6 @@ def for_a_pack(workspace: Workspace, since: str) -> tuple[list[str], list[tuple[
     ]
     sections.append(("Gates that were answered, latest first", answers))
     return commands, [(title, lines) for title, lines in sections if lines]
-
-
-def _is_here(workspace: Workspace, state: GateState) -> bool:
-    return state["asked"] is not None and state["asked"]["worktree"] == workspace.root
 
 
 def _open_line(state: GateState) -> str:

@@ -10,10 +10,6 @@ if TYPE_CHECKING:
     from holdfast.journal.interface import Record
 
 
-def _tell_question(record: Record, body: dict[str, Any]) -> str:
-    return str((body.get("content") or {}).get("title") or "")
-
-
 def tell_answer(record: Record, body: dict[str, Any]) -> str:
     """Return an answer, and who gave it."""
     by = body.get("by") or (body.get("person") or {}).get("name") or ""
@@ -30,6 +26,9 @@ def judge_answer(body: dict[str, Any]) -> Tone:
 WORDS = Words(
     unnamed=["gate"],
     words={"opened": "asked"},
-    texts={"opened": _tell_question, "answered": tell_answer, "expired": tell_answer},
+    texts={
+        "opened": lambda _, body: str((body.get("content") or {}).get("title") or ""),
+        **dict.fromkeys(("answered", "expired"), tell_answer),
+    },
     tones={"opened": "wait", "answered": judge_answer, "expired": "wait"},
 )

@@ -67,3 +67,13 @@ class Person(dict[str, str]):
 
 class Unparsable(Exception):
     """A view's text that its protocol cannot read, and why."""
+
+
+def absorb_nothing(state: Any, base: Any, change: Change, now: int) -> list[tuple[str, Any]]:
+    """The `absorb` of a stream that has no view."""
+    return []
+
+
+def render_nothing(state: Any) -> Mapping[str, str]:
+    """The `render` of a stream that has no view."""
+    return {}

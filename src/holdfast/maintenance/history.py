@@ -418,7 +418,5 @@ def require_person(
     found = find_decisions(streams)
     if not found:
         return None
-    if person is not None:
-        return people.refuse_made_up(workspace, purpose, person, now=now)
     shown = [f"This changes what people decided: {', '.join(found[:5])}"]
-    return people.require(workspace, purpose, shown, now=now)
+    return people.require(workspace, purpose, shown, now=now, person=person)

@@ -56,11 +56,21 @@ WORDS = split_words(
 )
 
 
-def require(workspace: Workspace, purpose: str, shown: Sequence[str] = (), *, now: int) -> Person:
+def require(
+    workspace: Workspace,
+    purpose: str,
+    shown: Sequence[str] = (),
+    *,
+    now: int,
+    person: Person | None = None,
+) -> Person:
     """A person who wants `purpose`, such as "answer gate 3f2a", and types back a word; or NotAllowed.
 
     `shown` are lines to see first. A text that says what to type, such as a gate's, is shown after
-    the word (`show`): above it, people type what the text says instead of the word."""
+    the word (`show`): above it, people type what the text says instead of the word. A `person` who was seen
+    already, as at the page, is asked nothing."""
+    if person is not None:
+        return refuse_made_up(workspace, purpose, person, now=now)
     began = time.monotonic()
     terminal = _seat(workspace, purpose, now)
     try:

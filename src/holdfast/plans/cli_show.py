@@ -47,7 +47,8 @@ def command(call: Call, id: str, every: bool, tasks: bool, task: str | None) -> 
         count = len(refusals) + state["refused"]
         lines += ["", f"{plural(count, 'late completion')} refused, and kept for reading."]
     data: dict[str, Any] = {**state, "runner": runner, "refusals": refusals}
-    return Reply(data, lines, next=_next(state, runner))
+    is_settled = runner or state["status"] in OVER
+    return Reply(data, lines, next=[] if is_settled else runs.find_ways_on(state))
 
 
 def _why(call: Call, state: RunState, runner: str) -> Iterator[str]:
@@ -69,10 +70,6 @@ def _why(call: Call, state: RunState, runner: str) -> Iterator[str]:
             yield f"{word}: {one_line(runs.title_of(state, id, key), 200)}"
         if pause["waypoint"]:
             yield f"Waypoint: {safe(pause['waypoint'])}"
-
-
-def _next(state: RunState, runner: str) -> list[str]:
-    return [] if runner or state["status"] in OVER else runs.find_ways_on(state)
 
 
 def _tasks(state: RunState) -> Iterator[list[str]]:

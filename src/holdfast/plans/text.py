@@ -17,21 +17,13 @@ def _tell_task(record: Record, body: dict[str, Any]) -> str:
     return " · ".join(filter(None, (f"{body['plan']}#{body['task']}", seconds, why)))
 
 
-def _tell_run(record: Record, body: dict[str, Any]) -> str:
-    return f"{len(body['plans'])} plans in {len(body['phases'])} phases"
-
-
-def _tell_life(record: Record, body: dict[str, Any]) -> str:
-    return f"process {body['life']['pid']} on {body['life']['host']}"
-
-
 WORDS = Words(
     texts={
         **dict.fromkeys(("task_started", "task_done", "task_failed", "task_lost"), _tell_task),
         "gate_asked": tell_answer,
         "gate_answered": tell_answer,
-        "run_begun": _tell_run,
-        "life_begun": _tell_life,
+        "run_begun": lambda _, body: f"{len(body['plans'])} plans in {len(body['phases'])} phases",
+        "life_begun": lambda _, body: f"process {body['life']['pid']} on {body['life']['host']}",
     },
     tones={
         **dict.fromkeys(("task_done", "plan_closed", "run_ended"), "good"),

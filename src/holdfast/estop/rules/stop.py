@@ -7,14 +7,13 @@ is its record.
 from __future__ import annotations
 
 from holdfast.kernel.errors import NotAllowed
-from holdfast.kernel.rules import Decision, Person
+from holdfast.kernel.rules import Decision, Person, absorb_nothing, render_nothing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NotRequired, TypedDict
 
     from holdfast.journal.interface import Event
-    from holdfast.kernel.views.reconcile import Change
 
     class Lifted(TypedDict):
         """A stop that a person lifted, and the person; no person in records of earlier versions."""
@@ -67,9 +66,4 @@ def apply(state: StopState, event: Event) -> StopState:
     return {"stopped": False, "reason": body["reason"], "by": body["by"], "lifted": lifted}
 
 
-def absorb(state: StopState, base: StopState, change: Change, now: int) -> list[tuple[str, Any]]:
-    return []
-
-
-def render(state: StopState) -> dict[str, str]:
-    return {}
+absorb, render = absorb_nothing, render_nothing

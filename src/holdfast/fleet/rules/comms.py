@@ -405,7 +405,8 @@ def merge(base: str, ours: str, theirs: str) -> str:
     if not kept:
         return merge_lines(*above)
     lasts = [each[-1] for each in blocks[1:] if each]
-    pieces = [merge_lines(*map(_without_placeholder, above)), *kept]
+    heads = [one.replace(f"{NO_MESSAGES}\n", "", 1) for one in above]
+    pieces = [merge_lines(*heads), *kept]
     spaced = [_end_piece(piece, apart=piece in lasts) for piece in pieces[:-1]]
     return "".join(spaced) + pieces[-1]
 
@@ -452,10 +453,6 @@ def _is_in(block: str, others: list[str]) -> bool:
 def _grew(block: str, other: str) -> bool:
     """Whether the other message begins with this one: a shell writes line by line."""
     return _all_read(other).rstrip().startswith(_all_read(block).rstrip())
-
-
-def _without_placeholder(above: str) -> str:
-    return above.replace(f"{NO_MESSAGES}\n", "", 1)
 
 
 def _end_piece(piece: str, *, apart: bool) -> str:

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict, Usage
-from holdfast.kernel.rules import Decision
+from holdfast.kernel.rules import Decision, absorb_nothing, render_nothing
 from holdfast.kernel.text import quote
 
 if TYPE_CHECKING:
     from holdfast.journal.interface import Event
-    from holdfast.kernel.views.reconcile import Change
 
     class FeatureState(TypedDict):
         """`decision` is the last decision about it; `wave` is 2 once it was deferred."""
@@ -73,11 +72,4 @@ def apply(state: FeatureState, event: Event) -> FeatureState:
     return state
 
 
-def absorb(
-    state: FeatureState, base: FeatureState, change: Change, now: int
-) -> list[tuple[str, Any]]:
-    return []
-
-
-def render(state: FeatureState) -> dict[str, str]:
-    return {}
+absorb, render = absorb_nothing, render_nothing

@@ -21,14 +21,13 @@ from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.blank import blank
 from holdfast.kernel.digest import id_of
 from holdfast.kernel.errors import Conflict, HoldfastError, NotAllowed, Usage
-from holdfast.kernel.rules import Decision, Person
+from holdfast.kernel.rules import Decision, Person, absorb_nothing, render_nothing
 from holdfast.kernel.text import one_line, quote
 
 if TYPE_CHECKING:
     from holdfast.gates.rules.picture import Picture
     from holdfast.journal.interface import Event
     from holdfast.kernel.rules import Wish
-    from holdfast.kernel.views.reconcile import Change
 
     class Asker(TypedDict):
         """Who asks, from where, and when."""
@@ -354,9 +353,4 @@ def apply(state: GateState, event: Event) -> GateState:
     return state
 
 
-def absorb(state: GateState, base: GateState, change: Change, now: int) -> list[tuple[str, Any]]:
-    return []
-
-
-def render(state: GateState) -> dict[str, str]:
-    return {}
+absorb, render = absorb_nothing, render_nothing

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from holdfast.kernel.rules import Decision
+from holdfast.kernel.rules import Decision, absorb_nothing, render_nothing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     from holdfast.journal.interface import Event
-    from holdfast.kernel.views.reconcile import Change
 
     class Refused(TypedDict):
         """One attempt. `seen` names variables of an agent's environment, never their values."""
@@ -56,11 +55,4 @@ def apply(state: PeopleState, event: Event) -> PeopleState:
     return {"refused": state["refused"] + 1, "latest": [*state["latest"], one][-KEPT:]}
 
 
-def absorb(
-    state: PeopleState, base: PeopleState, change: Change, now: int
-) -> list[tuple[str, Any]]:
-    return []
-
-
-def render(state: PeopleState) -> dict[str, str]:
-    return {}
+absorb, render = absorb_nothing, render_nothing

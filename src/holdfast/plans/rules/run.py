@@ -6,10 +6,10 @@ completion that names it is accepted: the effect of a task is at-least-once, its
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from holdfast.kernel.errors import Conflict, NotAllowed, Usage
-from holdfast.kernel.rules import Decision
+from holdfast.kernel.rules import Decision, absorb_nothing, render_nothing
 from holdfast.plans.rules.ready import is_done, ready
 from holdfast.plans.rules.run_model import (
     ABANDONED,
@@ -26,10 +26,6 @@ from holdfast.plans.rules.run_model import (
     apply,
     initial,
 )
-
-if TYPE_CHECKING:
-    from holdfast.kernel.views.reconcile import Change
-
 
 __all__ = ["absorb", "apply", "decide", "initial", "render", "stream_of"]
 
@@ -281,10 +277,5 @@ def _end(state: RunState, _: Any) -> Decision:
     return Decision([("run_ended", {})])
 
 
-def absorb(state: RunState, base: RunState, change: Change, now: int) -> list[tuple[str, Any]]:
-    return []
-
-
-def render(state: RunState) -> dict[str, str]:
-    """No files: a run is written at every task. Its files are views of other streams."""
-    return {}
+# A run is written at every task; its files are views of other streams.
+absorb, render = absorb_nothing, render_nothing

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Usage
-from holdfast.kernel.rules import Decision
+from holdfast.kernel.rules import Decision, absorb_nothing, render_nothing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     from holdfast.journal.interface import Event
-    from holdfast.kernel.views.reconcile import Change
 
     class TreeState(TypedDict):
         """A kept state of the work tree. `files` is its tree, `extras` what a tree does not hold; `index` is the
@@ -160,11 +159,4 @@ def apply(state: PromptsState, event: Event) -> PromptsState:
     return state
 
 
-def absorb(
-    state: PromptsState, base: PromptsState, change: Change, now: int
-) -> list[tuple[str, Any]]:
-    return []
-
-
-def render(state: PromptsState) -> dict[str, str]:
-    return {}
+absorb, render = absorb_nothing, render_nothing

@@ -8,11 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.kernel.errors import Conflict
-from holdfast.kernel.rules import Decision
+from holdfast.kernel.rules import Decision, absorb_nothing, render_nothing
 
 if TYPE_CHECKING:
     from holdfast.journal.interface import Event
-    from holdfast.kernel.views.reconcile import Change
 
     class Waits(TypedDict):
         """What a graph asks a person: the checkpoint, the ids of the interrupts, and their redacted text."""
@@ -93,11 +92,4 @@ def apply(state: ThreadState, event: Event) -> ThreadState:
     return state
 
 
-def absorb(
-    state: ThreadState, base: ThreadState, change: Change, now: int
-) -> list[tuple[str, Any]]:
-    return []
-
-
-def render(state: ThreadState) -> dict[str, str]:
-    return {}
+absorb, render = absorb_nothing, render_nothing
