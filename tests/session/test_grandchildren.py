@@ -70,17 +70,29 @@ def test_grandchildren(sessions: Sessions, holdfast: Holdfast) -> None:
 
 
 def test_what_the_sessions_before_found_is_told(sessions: Sessions, holdfast: Holdfast) -> None:
-    _, path = sessions.leave(f"{REQUEST} {RULE}")
-    said = "The rounding is lost because the totals are kept as cents."
-    line = json.loads(Path(path).read_text().splitlines()[-1])
-    line |= {"type": "assistant"}
-    line["message"] = {"role": "assistant", "id": "m9", "content": [{"type": "text", "text": said}]}
-    with Path(path).open("a") as file:
-        file.write(json.dumps(line) + "\n")
-    os.utime(path, (os.stat(path).st_mtime - clock.HOUR / 1000,) * 2)
+    """Each finding stands under the word to go on of its own session."""
+    found = [
+        "The rounding is lost because the totals are kept as cents.",
+        "The invoice adds the tax twice, once for each line.",
+    ]
+    for word, said in ((f"{REQUEST} {RULE}", found[0]), ("continue, please", found[1])):
+        _, path = sessions.leave(word)
+        line = json.loads(Path(path).read_text().splitlines()[-1])
+        line |= {"type": "assistant"}
+        line["message"] = {
+            "role": "assistant",
+            "id": "m9",
+            "content": [{"type": "text", "text": said}],
+        }
+        modified = os.stat(path).st_mtime
+        with Path(path).open("a") as file:
+            file.write(json.dumps(line) + "\n")
+        os.utime(path, (modified, modified))
     for _ in range(2):
         sessions.leave("Go on where you stopped.")
-    assert said in holdfast("resume").out.partition("## What happened")[2]
+    told = holdfast("resume").out.partition("## What happened")[2]
+    assert found[0] in told
+    assert f"- Person: continue, please\n  {found[1]}" in told
 
 
 def test_a_request_of_its_own_is_the_one_under_way(sessions: Sessions, holdfast: Holdfast) -> None:

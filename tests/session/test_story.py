@@ -181,3 +181,95 @@ def test_the_next_step_does_not_repeat_its_title() -> None:
 def test_what_a_program_compiled_is_no_file_of_the_work() -> None:
     made = edited("9", "src/shop/__pycache__/lines.cpython-311.pyc")
     assert "pycache" not in render({"seen": observe(None, [*SESSION, *made])}, 6000)
+
+
+def test_each_turn_says_what_it_came_to() -> None:
+    events = [
+        *SESSION,
+        SessionEvent("said", text="Currently no line shows it: `lines.py` knows only the total."),
+        SessionEvent("prompt", text="that was the idea, yes"),
+        SessionEvent("said", text="Each line of the invoice shows its own tax now."),
+        SessionEvent("prompt", text="Then look at the totals of the order, whether they add up."),
+        SessionEvent("said", text="They do add up, in every currency of the tests."),
+        SessionEvent("prompt", text="Look at the totals of the year, too, whether they add up."),
+    ]
+    lines = told_of(observe(None, events)).split("\n")
+    place = lines.index("- Person: that was the idea, yes")
+    assert lines[place + 1] == "  Each line of the invoice shows its own tax now."
+
+
+def test_the_first_request_is_told_however_long_the_session() -> None:
+    events = [SessionEvent("prompt", text="Move the shop to the new ledger.")]
+    for number in range(80):
+        events.append(SessionEvent("prompt", text=f"Look at {filler(number, 6)}, please."))
+        events.append(SessionEvent("said", text=f"It was {filler(number + 200, 20)} there."))
+    assert "- Person: Move the shop to the new ledger." in told_of(observe(None, events), 4000)
+
+
+def test_a_commit_and_its_push_in_one_long_line_are_both_seen() -> None:
+    line = f"git commit -m '{'Round once. ' * 30}' && git push 2>&1 | tail -3"
+    output = "[main 2b3c4d5] Round once\nTo host:shop.git\n   1a2b3c4..2b3c4d5  main -> main"
+    text = render({"seen": observe(None, [*SESSION, *ran("7", line, output)])}, 6000)
+    assert "- last commit 2b3c4d5 Round once (pushed, no edit since)" in text
+
+
+def test_what_was_opened_is_told_with_its_address() -> None:
+    address = "https://host/shop/pull/94"
+    text = render(
+        {"seen": observe(None, [*SESSION, *ran("7", "gh pr create --fill", address)])}, 6000
+    )
+    assert f"## Where the work stood\n- pytest -q tests/basket: 4 passed in 0.1s (passed 4 calls ago, 1 edit since)\n- last commit 1a2b3c4 Round once, in the invoice (pushed, 1 edit since)\n- gh pr create: {address}" in text  # fmt: skip
+
+
+def test_a_description_or_a_doubt_is_no_rule() -> None:
+    said = [
+        "In theory a session can exist for only one checkpoint.",
+        "Maybe we should never do that here.",
+        "Don't touch the schema.",
+        "Bitte keine Commits ohne Tests.",
+    ]
+    asked = [SessionEvent("prompt", text=one) for one in said]
+    text = render({"seen": observe(None, [*asked, SESSION[-3]])}, 6000)
+    ruled = text.partition("## The person ruled, latest first\n")[2].partition("\n## ")[0]
+    assert [line.partition(" (")[0] for line in ruled.split("\n")] == [
+        f"- {one}" for one in said[:1:-1]
+    ]
+    assert f"- Person: {said[0]}" in text, "it stands where it was said"
+
+
+def test_what_a_person_pasted_is_no_word_of_theirs() -> None:
+    log = "time=2026-06-18T17:10:33 level=INFO msg=pushed\n❯ shop sync --all \\"
+    asked = SessionEvent("prompt", text=f"{log}\nWhy does it stop there?")
+    told = told_of(observe(None, [asked, SESSION[-3]]))
+    assert "- Person: Why does it stop there?" in told
+    assert "level=INFO" not in told
+
+
+def test_the_end_of_words_with_other_letters_stays_their_end() -> None:
+    said = "— Σ — " * 150 + "Shall I drop the table?"
+    events = [*SESSION, SessionEvent("said", text=said), SessionEvent("prompt", text="yes")]
+    text = render({"seen": observe(None, events)}, 6000)
+    assert "## Request under way\n  yes\n  in reply to the agent: … " in text
+    assert "Shall I drop the table?\n" in text
+    assert "the longer request before it: Now show the tax" in text
+
+
+def test_a_long_request_keeps_its_points_and_its_end() -> None:
+    points = [f"{number}. Move the part {filler(number, 9)}." for number in range(1, 13)]
+    plan = "\n".join(
+        [
+            "Do this plan.",
+            "## Why",
+            *[filler(90, 20)] * 8,
+            "```",
+            *[filler(91, 20)] * 8,
+            "```",
+            "## Steps",
+        ]
+    )
+    asked = SessionEvent("prompt", text="\n".join([plan, *points, "Last, tell me what is left."]))
+    for budget, least in ((9000, 40), (3600, 20)):
+        text = render({"seen": observe(None, [asked])}, budget)
+        assert "Do this plan." in text
+        assert all(f"\n  {point[:least]}" in text for point in points), budget
+        assert "tell me what is left." in text

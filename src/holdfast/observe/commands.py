@@ -245,7 +245,8 @@ def _take_outcome(seen: Observation, what: list[str], event: SessionEvent) -> No
             commit["edits"] = seen["edits"]
             seen["commits"] = newest([*seen["commits"], commit], 8, ROOM["commits"])
             record(seen, f"committed {id[:10]} {text}")
-    _take_results(seen, what[1], passed, event)
+    # The words of a line are shortened: a push behind a long message stands among its steps.
+    _take_results(seen, f"{what[1]}\n{what[2]}", passed, event)
 
 
 def _take_results(seen: Observation, line: str, passed: list[str], event: SessionEvent) -> None:
@@ -269,7 +270,7 @@ def _take_results(seen: Observation, line: str, passed: list[str], event: Sessio
         for address in dict.fromkeys(_ADDRESS.findall(event.text)[:2]):
             record(seen, f"{_OPENS.search(line)[0]}: {address}")  # type: ignore[index]
     if _UNDOES.search(line):
-        record(seen, f"undone with {line[:120]}")
+        record(seen, f"undone with {line.partition(chr(10))[0][:120]}")
 
 
 def _fail(seen: Observation, steps: list[str], output: str) -> None:

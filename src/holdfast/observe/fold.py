@@ -15,6 +15,7 @@ from holdfast.observe.mentions import whole_words
 from holdfast.observe.model import (
     ROOM,
     clipped,
+    clipped_end,
     new,
     newest,
     oldest,
@@ -22,7 +23,17 @@ from holdfast.observe.model import (
     wait_for_end,
 )
 from holdfast.observe.open_calls import close_call, open_call, refuse_call
-from holdfast.observe.story import ASKED, HEARD, SAID, close_turn, sum_up, take_back_heard, tell
+from holdfast.observe.outline import outline
+from holdfast.observe.story import (
+    ASKED,
+    HEARD,
+    SAID,
+    close_turn,
+    is_pasted,
+    sum_up,
+    take_back_heard,
+    tell,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,35 +43,14 @@ if TYPE_CHECKING:
     from holdfast.clients.conversation import SessionEvent, Task
     from holdfast.observe.model import ChosenAnswer, Observation, Said
 
-LONGEST_QUESTION = 400
+LONGEST_QUESTION = 800
 LONGEST_HEARD = 300
 # A longer prompt is pasted text; what it forbids, the person did not.
 LONGEST_RULED = 3000
 _RULING = compile_later(
-    r"(?i)\b(don'?t|do not|never|always|must|instead|only|should ?n[o']t|shouldn'?t|no need|rather|"
-    r"prefer|make sure|keep|avoid|stop)\b"
-)
-_IN_RULINGS = [
-    "don",
-    "do not",
-    "never",
-    "always",
-    "must",
-    "instead",
-    "only",
-    "should",
-    "no need",
-    "rather",
-    "prefer",
-    "make sure",
-    "keep",
-    "avoid",
-    "stop",
-]
-# What a person pastes, but does not say: quotes, logs, options, diffs, tables, headings, code.
-_PASTED = compile_later(
-    r"[>│╭╰├└|+$#{}<]|--?\w+[ =]|\[\d|\d{4}-\d\d-\d\d|\d\d:\d\d|at \S+\(|\S+\.\w+:\d+|"
-    r"(?:ERROR|WARN(?:ING)?|INFO|DEBUG|FAIL|PASS|ok|Error|Warning|error|warning|panic)\b[: ]"
+    r"(?i)\b(?:don'?t|do not|never|always|must|instead|only|should ?n[o']t|shouldn'?t|no need|rather|prefer|make sure|"
+    r"keep|avoid|stop|nicht|nie|niemals|immer|keine?n?|nur|statt|lieber|jamais|toujours|seulement|plut[oô]t|nunca|"
+    r"siempre|solo)\b"
 )
 _FENCED = compile_later(r"```.*?(?:```|\Z)", DOTALL)
 _SENTENCE = compile_later(r"(?<=[.!?\n])\s+")
@@ -107,7 +97,7 @@ def _end_call(seen: Observation, event: SessionEvent) -> None:
 
 
 def _add_prompt(seen: Observation, event: SessionEvent) -> None:
-    said = _quote(seen, event.text, ROOM["request"] - 200)
+    said = _quote(seen, outline(event.text, ROOM["request"] - 200), ROOM["request"] - 200)
     if seen["said"] and len(said["text"]) <= LONGEST_REPLY:
         said["after"] = _end_of(seen["said"][-1]["text"], LONGEST_QUESTION)
     close_turn(seen)
@@ -163,19 +153,16 @@ def _hear(seen: Observation, event: SessionEvent) -> None:
 
 def _end_of(text: str, most: int) -> str:
     """The end of a text, from a sentence's beginning where there is one: there stands the question."""
-    text = one_line(text)
-    if len(text) > most:
-        text = text[-most:]
-        start = text.find(". ") + 2  # 1 where there is none
-        text = text[start:] if 2 <= start < most // 3 else f"…{text}"
-    return clipped(text, most + 1)
+    end = clipped_end(text, most)
+    if len(end) < len(text):
+        start = end.find(". ") + 2  # 1 where there is none
+        end = end[start:] if 2 <= start < most // 3 else f"… {end.partition(' ')[2]}"
+    return end
 
 
 def _rule(seen: Observation, text: str) -> None:
     """Sentences in which the person ruled something in or out."""
-    if len(text) > LONGEST_RULED:
-        return
-    if not _can_rule(text):
+    if len(text) > LONGEST_RULED or not _RULING.search(text):
         return
     found = list(seen["rulings"])
     if "```" in text:
@@ -192,16 +179,7 @@ def _rule(seen: Observation, text: str) -> None:
 
 def _is_said(sentence: str) -> bool:
     """Whether a person may have said it: a log or code is neither so short, so long nor so shaped."""
-    if not 12 <= len(sentence) <= 300 or _PASTED.match(sentence) or sentence.endswith("\\"):
-        return False
-    plain = sum(letter.isalpha() or letter in " ,.'’" for letter in sentence)
-    return plain >= 0.75 * len(sentence)
-
-
-def _can_rule(text: str) -> bool:
-    """A quick look before the pattern, which takes ten times as long."""
-    lowered = text.lower()
-    return any(part in lowered for part in _IN_RULINGS)
+    return 12 <= len(sentence) <= 300 and not is_pasted(sentence)
 
 
 def _add_answer(seen: Observation, event: SessionEvent) -> None:
@@ -233,7 +211,7 @@ def _keep_plan(seen: Observation, event: SessionEvent) -> None:
 
 def _quote(seen: Observation, text: str, most: int, *, end: bool = False) -> Said:
     text = text.strip()
-    short = clipped(text[-most:] if end else text, most)
+    short = clipped_end(text, most) if end else clipped(text, most)
     return {"text": short, "at": seen["at"], "call": seen["calls"]}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from holdfast.clients.conversation import LONGEST_REPLY, lets_go_on
 from holdfast.observe.model import ROOM, clipped, newest, size_of
+from holdfast.observe.story import close_turn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,14 +49,19 @@ def _join_stories(before: list[Any], mine: list[Any]) -> list[Any]:
     """Return what happened in the session before, as far as this one's story leaves room, and this one's. Its turns
     are numbered back from the first of this one."""
     room = ROOM["story"] - size_of(mine)
-    last = before[-1] if before else []
+    if not before:
+        return mine
+    first = mine[0] if mine else [0, 0]
+    turns, places = first[0] - before[-1][0] - 1, first[1] - before[-1][1] - 2
     kept = []
     for passage in reversed(before):
         room -= size_of(passage) + 2
         if room < 0:
             break
-        kept.append([passage[0] - last[0] - 1, passage[1] - last[1] - 2, *passage[2:]])
-    return [*reversed(kept), *mine]
+        kept.append([passage[0] + turns, passage[1] + places, *passage[2:]])
+    joined: Any = {"story": kept[::-1]}
+    close_turn(joined)  # the session ended, and with it its last turn
+    return [*joined["story"], *mine]
 
 
 def request_in(seen: Observation) -> Said | None:

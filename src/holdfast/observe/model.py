@@ -309,6 +309,14 @@ def clipped(text: str, most: int) -> str:
     return short if short.isprintable() else _strip_controls(short, most)
 
 
+def clipped_end(text: str, most: int) -> str:
+    """Return the end of a text, bounded in the same way."""
+    short = text[-most:]
+    while not short.isascii() and size_of(short) > most + 40:
+        short = short[len(short) // 4 :]
+    return clipped(short, most)
+
+
 def _strip_controls(text: str, most: int) -> str:
     """Control characters take six bytes each in JSON; only line breaks and tabs may stay."""
     text = _CONTROLS.sub("", text)

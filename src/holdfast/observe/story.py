@@ -67,7 +67,8 @@ _END = compile_later(r"(?<=[.!?])\s+(?=[A-ZÀ-ÞА-Я`\"*(])|(?<=[。！？])")
 # An agent says so what it is about to look at: the calls behind it say it better.
 _NARRATES = compile_later(
     r"(?i)(?:(?:now|good|ok|okay|great|perfect|so|and|then)\b[,.!]? )*(?:let me|let's|i'll|i will|i'm going to|"
-    r"i am going to|i'm now|now i)\b"
+    r"i am going to|i'm now|now i|now (?!(?:it|the\w*|this|that|we|you|there|all|both|only|when|if|with|in|on|an?|no|"
+    r"every|each)\b)[a-z]+)\b"
 )
 _PRAISES = compile_later(
     r"(?i)(?:good|great|perfect|done|ok|okay|excellent|all tests pass)\b.{0,40}$"
@@ -75,6 +76,11 @@ _PRAISES = compile_later(
 # In its own summary a client repeats what the person said.
 _REPEATS = compile_later(
     r"(?s)(?:<analysis>.*?</analysis>|\n\s*\d*\.?\s*(?:\*\*)?All [Uu]ser [Mm]essages.*?(?=\n\s*\d+\. |\Z))"
+)
+# What a person pastes, but does not say: quotes, logs, options, diffs, tables, headings, code.
+_PASTED = compile_later(
+    r"[>│╭╰├└|+$#{}<❯➜]|\w+=\S|--?\w+[ =]|\[\d|\d{4}-\d\d-\d\d|\d\d:\d\d|at \S+\(|\S+\.\w+:\d+|"
+    r"(?:ERROR|WARN(?:ING)?|INFO|DEBUG|FAIL|PASS|ok|Error|Warning|error|warning|panic)\b[: ]"
 )
 _NO_LETTERS = {
     code: " " for code in range(128) if not chr(code).isalpha() and chr(code) not in "'-"
@@ -98,6 +104,7 @@ def tell(seen: Observation, kind: str, text: str) -> None:
     is_asked = kind in OF_PERSON
     found = list(sentences_in(text) if is_asked else passages_in(text))
     if is_asked:
+        found = [one for one in found if not is_pasted(one)] or found[:1]
         found = found[: MOST_PASTED - 6] + found[max(MOST_PASTED - 6, len(found) - 6) :]
     fresh = set(found)
     # What is said again stands where it was said last; a word in between that becomes a prompt is one.
@@ -221,6 +228,14 @@ def sentences_in(text: str) -> Iterator[str]:
                 yield _shorten(sentence, LONGEST_ASKED)
 
 
+def is_pasted(sentence: str) -> bool:
+    """Whether a person pasted it: a log, an option, a table or code is not said by anybody."""
+    if _PASTED.match(sentence) or sentence.endswith("\\"):
+        return True
+    plain = sum(letter.isalpha() or letter in " ,.'’" for letter in sentence)
+    return plain < 0.75 * len(sentence)
+
+
 def _lines_of(text: str) -> Iterator[str]:
     """The lines of a text without code, addresses and rules."""
     if "```" in text:
@@ -240,7 +255,7 @@ def _worth_telling(passage: str) -> Iterator[str]:
 def _says_nothing(sentence: str) -> bool:
     if _PRAISES.match(sentence):
         return True
-    return len(sentence) < 80 and _NARRATES.match(sentence) is not None
+    return len(sentence) < 160 and _NARRATES.match(sentence) is not None
 
 
 def _plain(sentence: str) -> str:

@@ -9,10 +9,12 @@ from operator import itemgetter
 from holdfast.clients.conversation import lets_go_on
 from holdfast.kernel import clock
 from holdfast.kernel.text import HANDED_OVER, code
-from holdfast.observe.model import HALF_LIFE, telling_lines, weight_now
+from holdfast.observe.model import telling_lines, weight_now
+from holdfast.observe.outline import outline
+from holdfast.observe.story import DONE
 from holdfast.pack import story
 from holdfast.pack.pack import clean, count_of, one_line, shorten, times_of
-from holdfast.pack.story import is_question
+from holdfast.pack.story import is_rule
 from holdfast.session.rules.handover import (
     edits_since,
     is_old_list,
@@ -33,24 +35,24 @@ REPLY_TO = "in reply to the agent: "
 BEFORE_IT = "the longer request before it: "
 # Less of the agent's last words says nothing.
 FEWEST_LAST_WORDS = 30
+# A "yes" to a question that stands so near the end of the agent's words is its answer.
+ENDS_WITH_A_QUESTION = 300
 _MARKS = {"done": "[x]", "active": "[>]", "open": "[ ]"}
 # How the room is divided between commands, paths and names.
 COMMANDS, PATHS = 0.32, 0.34
 COMMANDS_TIGHT, PATHS_TIGHT = 0.34, 0.42
-# So many names of one file are read at a glance; more only where nothing else needs the room.
-NAMES_OF_A_FILE, MOST_NAMES_OF_A_FILE = 60, 300
-MOST_GLIMPSED = 40
+# Nobody reads more names of one file.
+MOST_NAMES = 60
+MOST_GLIMPSED = 30
 # The story's share of the room that requests, rules, tasks and failures leave.
-STORY, STORY_TIGHT = 0.45, 0.25
+STORY, STORY_TIGHT = 0.55, 0.25
 # With less room than this the story's share shrinks: what is used next is needed first.
-ROOM_FOR_STORY = 4600
+ROOM_FOR_STORY = 5200
 MOST_TRIES, ENOUGH_LEFT = 3, 120
 LONGEST_COMMAND, LONGEST_COMMAND_TIGHT = 80, 48
 MOST_COMMANDS, MOST_COMMANDS_TIGHT = 12, 3
 MOST_OF_STARTS = 460
 ROOM_FOR_TITLES = 90
-# A name counts more in a file that is much in use: so much of the file's weight is added to it.
-BOOST, NO_FILE = 0.3, -0.5
 
 
 # The conversation
@@ -121,11 +123,13 @@ def _state_lines(seen: Observation, most: int) -> list[str]:
         lines.append(f"- {shorten(one_line(green['text']), most)} ({when})")
     if seen["commits"]:
         last, pushed = seen["commits"][-1], seen.get("pushed")
-        is_pushed = pushed is not None and pushed["call"] > last["call"]
+        is_pushed = pushed is not None and pushed["call"] >= last["call"]
         notes = f"{'pushed' if is_pushed else 'no push seen since'}{_edits_after(seen, last)}"
         lines.append(
             f"- last commit {last['id']} {shorten(one_line(last['text']), most)} ({notes})"
         )
+    opened = [one[3] for one in seen.get("story", []) if one[2] == DONE and "://" in one[3]]
+    lines += [f"- {shorten(one_line(text), most)}" for text in opened[-1:]]
     said = seen["said"][-1] if seen["said"] else None
     since = edits_since(seen, said) if said and seen["calls"] > said["call"] else 0
     if since:
@@ -157,7 +161,7 @@ def _request_lines(seen: Observation, most: int) -> list[str]:
     whole = _quoted_request({**asked, "after": ""}, rest)
     if is_handed_over:
         return [*whole, *since]
-    if lets_go_on(request["text"]):
+    if lets_go_on(request["text"]) and "?" not in request.get("after", "")[-ENDS_WITH_A_QUESTION:]:
         return [*whole, f"  then: {short[0].strip()}", *short[1:], *since]
     before = shorten(" ".join(line.strip() for line in whole), max(120, rest // 2))
     return [*short, *since, f"  {BEFORE_IT}{before}"]
@@ -180,20 +184,25 @@ def _said_since(seen: Observation) -> list[str]:
 
 
 def _quoted_request(request: Said, most: int) -> list[str]:
-    text = clean(request["text"])
-    if len(text) > most:
-        text = text[: max(0, most - 2)].rstrip() + " …"
-    lines = [f"  {line.rstrip()}" for line in text.split("\n") if line.strip()]
-    before = one_line(request.get("after", ""))
+    whole = [line.rstrip() for line in clean(request["text"]).split("\n") if line.strip()]
+    # Each line takes three letters more: its indent and its end.
+    text = outline("\n".join(whole), max(0, most - 3 * min(len(whole), most // 50)))
+    lines = [f"  {line}" for line in text.split("\n")]
+    before = clean(request.get("after", "")).strip()
     room = most - len(text) - len(REPLY_TO)
-    return [*lines, f"  {REPLY_TO}{before[-room:]}"] if before and room > 60 else lines
+    if not before or room < FEWEST_LAST_WORDS:
+        return lines
+    if len(before) > room:
+        before = "… " + before[2 - room :].partition(" ")[2]
+    first, *others = [line.rstrip() for line in before.split("\n") if line.strip()]
+    return [*lines, f"  {REPLY_TO}{first}", *(f"    {line}" for line in others)]
 
 
 def _ruling_lines(seen: Observation, shown: str, most: int) -> list[str]:
     found = []
     for ruling in reversed(seen["rulings"]):
         text = one_line(ruling["text"])
-        if text not in shown and not is_question(seen, text):
+        if text not in shown and is_rule(seen, text):
             line = shorten(text.removeprefix("- "), most)
             found.append(f"- {line}{_requests_ago(seen, ruling)}")
     return found
@@ -446,6 +455,8 @@ def _commands(seen: Observation, most: int, shown: str, *, tight: bool) -> list[
         notes = ", ".join(note for note in (times, outcome) if note)
         text = shorten(one_line(command["text"]), longest)
         line = f"- {text} ({notes})" if notes else f"- {text}"
+        if any(text in other for other in lines):
+            continue  # two long ones begin alike
         if len(line) + 1 > most * 0.7 and lines:
             break
         if len(line) + 1 <= most:
@@ -479,14 +490,7 @@ def _names(
     it."""
     beside: dict[int, list[str]] = {}
     others: list[str] = []
-    hot: dict[float, float] = {file["number"]: file["weight"] for file in seen["files"].values()}
-    now = seen["calls"] / HALF_LIFE
-    rank = {
-        name: weight
-        - log2(len(name))
-        + BOOST * (min(4.0, max(-6.0, hot[number] - now)) if number in hot else NO_FILE)
-        for name, (weight, number) in seen["names"].items()
-    }
+    rank = {name: weight - log2(len(name)) for name, (weight, _) in seen["names"].items()}
     # A file's name is no name of its content.
     paths = "\n".join([*seen["files"], *seen["glimpsed"]])
     waiting = [
@@ -494,21 +498,16 @@ def _names(
         for name in sorted(rank, key=lambda name: (-rank[name], name))
         if name not in shown and f"{name}." not in paths
     ]
-    # What no other file needs goes to the files with many names.
-    for most in (NAMES_OF_A_FILE, MOST_NAMES_OF_A_FILE):
-        left = []
-        for name in waiting:
-            number = int(seen["names"][name][1])
-            listed = beside.get(number) if number in files else others
-            cost = len(name) + 1
-            if listed is None:
-                # With its first name, the file gets a line of its own.
-                cost += 4
-            if cost > room or len(listed or ()) >= most:
-                left.append(name)
-                continue
-            room -= cost
-            (beside.setdefault(number, []) if number in files else others).append(name)
-        waiting = left
-    missing = sum(weight_now(seen["names"][name][0], seen) > 0.1 for name in waiting)
+    left = []
+    for name in waiting:
+        number = int(seen["names"][name][1])
+        listed = beside.get(number) if number in files else others
+        # With its first name, the file gets a line of its own.
+        cost = len(name) + (5 if listed is None else 1)
+        if cost > room or len(listed or ()) >= MOST_NAMES:
+            left.append(name)
+            continue
+        room -= cost
+        (beside.setdefault(number, []) if number in files else others).append(name)
+    missing = sum(weight_now(seen["names"][name][0], seen) > 0.1 for name in left)
     return beside, others, missing, room

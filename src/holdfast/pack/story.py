@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from holdfast.kernel.patterns import compile_later
 from holdfast.observe.story import (
     ASKED,
     CHANGED,
@@ -18,19 +19,24 @@ from holdfast.pack.pack import one_line, shorten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from holdfast.observe.model import Observation
     from holdfast.observe.story import Pair, Passage
 
 TITLE = "What happened, oldest first"
 # A sentence beside one that is told already is worth more: together they can be understood.
 _NEIGHBOUR = 1.4
-_CLOSING, _OF_SUMMARY, _IN_DOUBT = 1.1, 0.6, 0.5
 # What a result is worth, and that files were changed: less with each turn since.
 _FACTS = {DONE: 9.0, CHANGED: 4.0}
-# A question that says what must or must not be is told first.
-_QUESTION = 1000.0
+# What sounds like a rule and is none is told first, where it was said.
+_NO_RULE = 1000.0
 # No more of the room goes to the person's earlier words.
 _OF_PERSON = 0.5
+# What each turn came to may take this much, before what says most.
+_OUTCOMES = 0.3
+# An outcome with fewer letters says it with the sentence behind it.
+_SHORT = 80
 _LONGEST_HEAD, _LONGEST_LINE = 70, 600
 # Who says it, where it is not the agent.
 _MARKS = {
@@ -41,6 +47,17 @@ _MARKS = {
     CHANGED: "Edited: ",
 }
 _CLOSES = ".!?:…"
+# An order stands at the beginning of a clause, or says "must". Other languages are taken as they are.
+_ORDERS = compile_later(
+    r"(?i)(?:^\W*|[,;:.!(]\s*|\s[–—-]\s+|\b(?:and|but|so|please|pls|then|or|also|just|ok|okay|yes|no|yeah|nope)\s+)"
+    r"(?:don'?t|do not|never|always|stop|avoid|keep|prefer|make sure|only|use|let'?s|no need|rather)\b"
+    r"|\b(?:must|should|shouldn'?t|make sure|please)\b"
+    r"|\b(?:nicht|nie|niemals|immer|keine?n?|nur|statt|lieber|jamais|toujours|seulement|nunca|siempre|solo)\b"
+)
+_DOUBTS = compile_later(
+    r"(?i)\?$|\b(?:i (?:don'?t )?(?:think|know|guess|see)|thinking|wonder\w*|maybe|probably|perhaps|might|could|"
+    r"we can|in theory|for example|if possible|seems?)\b"
+)
 
 
 class Story:
@@ -53,6 +70,13 @@ class Story:
         self._pairs = [
             frozenset() if one[2] in (DONE, CHANGED) else pairs_in(one[3]) for one in self._story
         ]
+        # The first words of what a turn came to, the newest turn first, and the first of all requests.
+        ends = {one[0]: number for number, one in self._backwards() if one[2] == CLOSED}
+        self._outcomes: list[int] = []
+        for number in ends.values():
+            self._outcomes.append(number)
+            if len(self._story[number][3]) < _SHORT and self._story[number + 1 :][:1]:
+                self._outcomes += [number + 1] if self._is_beside(number, number + 1) else []
         # What was shown when they were ranked, and their order.
         self._ranked: tuple[set[Pair], list[int]] | None = None
         self._places: dict[Pair, list[int]] = {}
@@ -62,32 +86,43 @@ class Story:
         self._facts = [
             _FACTS.get(one[2], 0.0) / (1 + (self._turn - one[0]) / 4) for one in self._story
         ]
-        asked = [one["text"][:60] for one in seen["rulings"] if is_question(seen, one["text"])]
+        asked = [one["text"][:60] for one in seen["rulings"] if not is_rule(seen, one["text"])]
         for number, one in enumerate(self._story):
             if one[2] in OF_PERSON and any(text in one[3] for text in asked):
-                self._facts[number] = _QUESTION
+                self._facts[number] = _NO_RULE
+
+    def _backwards(self) -> list[tuple[int, Passage]]:
+        return list(enumerate(self._story))[::-1]
 
     def tell(self, room: int, shown: str) -> list[str]:
-        """Return the lines of the story that the room allows, without what is shown already."""
+        """Return the lines of the story that the room allows, without what is shown already: what each turn came
+        to, then what says most, no more than a part of it in the person's words, and more of these at the end."""
         chosen: set[int] = set()
         turns = {self._turn}
-        of_person, others = int(_OF_PERSON * room), []
-        for number in self._rank(shown):
-            cost = self._cost_of(number, turns)
-            if self._story[number][2] in OF_PERSON:
-                if cost > of_person:
-                    others.append(number)
+        ranked = self._rank(shown)
+
+        def take(numbers: Iterable[int], most: int, of_person: int) -> int:
+            """Choose as many as there is room for. What room they take."""
+            left = most
+            for number in numbers:
+                turn, _, kind, text = self._story[number]
+                cost = self._cost_of(number, turns)
+                is_said = kind in OF_PERSON
+                if number in chosen or cost > left or (is_said and cost > of_person):
                     continue
-                of_person -= cost
-            if cost <= room and not _is_shown(self._story[number][3], shown):
-                chosen.add(number)
-                turns.add(self._story[number][0])
-                room -= cost
-        for number in others:
-            cost = self._cost_of(number, turns)
-            if cost <= room and not _is_shown(self._story[number][3], shown):
-                chosen.add(number)
-                room -= cost
+                if not _is_shown(text, shown):
+                    chosen.add(number)
+                    turns.add(turn)
+                    left -= cost
+                    of_person -= cost if is_said else 0
+            return most - left
+
+        musts = [number for number in ranked if self._facts[number] == _NO_RULE]
+        musts += [number for number, one in enumerate(self._story) if one[2] == ASKED][:1]
+        room -= take(musts, room, room)
+        room -= take(self._outcomes, int(_OUTCOMES * room), 0)
+        room -= take(ranked, room, int(_OF_PERSON * room))
+        take(ranked, room, room)
         return self._write(chosen)
 
     def _rank(self, shown: str) -> list[int]:
@@ -131,12 +166,6 @@ class Story:
 
     def _value(self, number: int, worth: float, chosen: set[int]) -> float:
         one = self._story[number]
-        if one[2] == CLOSED:
-            worth *= _CLOSING
-        elif one[2] == SUMMED:
-            worth *= _OF_SUMMARY
-        if one[3][-1:] in ":?" and one[2] not in OF_PERSON:
-            worth *= _IN_DOUBT
         for other in (number - 1, number + 1):
             if other in chosen and self._is_beside(number, other):
                 worth *= _NEIGHBOUR
@@ -178,11 +207,11 @@ class Story:
         return f"- Person: {shorten(one_line(first), _LONGEST_HEAD)}" if first else "- Before:"
 
 
-def is_question(seen: Observation, ruling: str) -> bool:
-    """Return whether what looks like a ruling is a question: it stands in the story, as no rule."""
-    return ruling.endswith("?") and any(
-        one[2] in OF_PERSON and ruling[:60] in one[3] for one in seen.get("story", [])
-    )
+def is_rule(seen: Observation, ruling: str) -> bool:
+    """Return whether a sentence with a word such as "only" or "never" orders something. A question, a doubt or a
+    description stands in the story, as no rule."""
+    is_told = any(one[2] in OF_PERSON and ruling[:60] in one[3] for one in seen.get("story", []))
+    return not is_told or (_ORDERS.search(ruling) is not None and not _DOUBTS.search(ruling))
 
 
 def _is_shown(text: str, shown: str) -> bool:
