@@ -32,7 +32,7 @@ LIMITS = {
     "mcp": 865,
     "memory": 3143,
     "note": 375,
-    "observe": 2592,
+    "observe": 2591,
     "pack": 1658,
     "people": 604,
     "plans": 7398,

@@ -153,7 +153,7 @@ def _hear(seen: Observation, event: SessionEvent) -> None:
 
 def _end_of(text: str, most: int) -> str:
     """The end of a text, from a sentence's beginning where there is one: there stands the question."""
-    end = clipped_end(text, most)
+    end = clipped_end(text, most - 2)
     if len(end) < len(text):
         start = end.find(". ") + 2  # 1 where there is none
         end = end[start:] if 2 <= start < most // 3 else f"… {end.partition(' ')[2]}"
@@ -193,7 +193,8 @@ def _add_answer(seen: Observation, event: SessionEvent) -> None:
 
 
 def _keep_last_words(seen: Observation, event: SessionEvent) -> None:
-    said = _quote(seen, event.text, ROOM["said"] - 200, end=True)
+    most = ROOM["said"] - 200
+    said = _quote(seen, _end_of(event.text.strip(), most), most)
     seen["said"] = [{**said, "edits": seen["edits"]}]
     tell(seen, SAID, event.text)
     scanned = whole_words(event.text)
@@ -209,10 +210,8 @@ def _keep_plan(seen: Observation, event: SessionEvent) -> None:
         seen["plan"] = oldest(heads, 12, ROOM["plan"])
 
 
-def _quote(seen: Observation, text: str, most: int, *, end: bool = False) -> Said:
-    text = text.strip()
-    short = clipped_end(text, most) if end else clipped(text, most)
-    return {"text": short, "at": seen["at"], "call": seen["calls"]}
+def _quote(seen: Observation, text: str, most: int) -> Said:
+    return {"text": clipped(text.strip(), most), "at": seen["at"], "call": seen["calls"]}
 
 
 # Tasks
