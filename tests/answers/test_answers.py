@@ -278,6 +278,7 @@ def test_a_page_that_was_killed_counts_no_longer(repository: Path) -> None:
     ("stem", "variables"),
     [
         (ASKED, {"HOLDFAST_ANSWERS_WAIT_SECONDS": "0"}),
+        (ASKED, {"CLAUDE_CODE_SESSION_ATTENDED": "0"}),
         ("codex.PermissionRequest", {}),
         ("qwen.PermissionRequest", {}),
         ("copilot.PermissionRequest.bash", {}),
@@ -307,6 +308,11 @@ def test_clients_whose_dialogue_comes_afterwards_wait_where_a_person_says_so(
     said = hook.end().said
     assert decision(said) == allowed
     assert stem[:4] != "copi" or said["behavior"] == "allow"
+
+
+def test_a_subagents_question_holds_nobody_up(asks: Asks) -> None:
+    """Its dialogue comes after the hook."""
+    assert asks(agent_id="a1").end().said == {}
 
 
 def test_a_closed_page_ends_the_wait_of_a_client_without_a_dialogue(

@@ -47,7 +47,8 @@ class Hook:
     ):
         self.payload = payload_of(stem, **{"session_id": "s1", **changes})
         client, event = stem.split(".")[:2]
-        environment = {**os.environ, **(variables or {})}
+        attended = {"CLAUDE_CODE_SESSION_ATTENDED": "1"} if client == "claude" else {}
+        environment = {**os.environ, **attended, **(variables or {})}
         self.process = subprocess.Popen(
             command(client, event),
             stdin=subprocess.PIPE,

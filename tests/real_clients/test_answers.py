@@ -157,6 +157,19 @@ def test_answered_at_the_terminal_first_the_page_says_so(asking: Client, visitor
     assert done.question["ended"] == rules.WENT_ON, done.question
 
 
+@pytest.mark.parametrize("asking", ["claude"], indirect=True)
+def test_nobody_is_waited_for_where_no_dialogue_is_open(asking: Client) -> None:
+    """`claude -p` denies at once, as without Holdfast."""
+    page_open.note_open(discover(str(asking.project)))
+    script = [asking.shell("touch made.txt"), {"text": "FINISHED"}]
+    began = time.monotonic()
+    run = asking.start(["-p", "Go.", "--permission-mode", "default"], script)
+    assert run.code == 0, run.told
+    assert time.monotonic() - began < page_open.MAX_AGE
+    assert not (asking.project / "made.txt").exists()
+    assert read(discover(str(asking.project)))["settled"] == []
+
+
 @pytest.mark.parametrize("asking", HELD, indirect=True)
 def test_when_nobody_answers_the_clients_own_dialogue_comes(
     asking: Client, visitor: Visitor

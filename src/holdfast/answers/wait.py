@@ -51,7 +51,7 @@ def put_and_wait(event: HookEvent, client: str, workspace: Workspace, now: int) 
     """Ask, and return the answer that a person gave elsewhere; empty where no person did."""
     facts = capability(client, "answered elsewhere")
     settings = config.settings_of(workspace)
-    if facts.HAS_DIALOGUE_BESIDE:
+    if event.has_dialogue_beside:
         seconds = min(settings["answers.wait_seconds"], MAX_SECONDS)
     else:
         seconds = min(settings["answers.hold_seconds"], MAX_HELD_SECONDS)
@@ -63,7 +63,7 @@ def put_and_wait(event: HookEvent, client: str, workspace: Workspace, now: int) 
     marks.drop(client, event.session)
     writer = open_writer(workspace)
     question = _ask(writer, event, client, choices, seconds, now)
-    why, answer = _wait(workspace, question, seconds, is_held=not facts.HAS_DIALOGUE_BESIDE)
+    why, answer = _wait(workspace, question, seconds, is_held=not event.has_dialogue_beside)
     _set_watchdog(0)
     try:
         command = {"do": "end", "id": question["id"], "why": why}

@@ -124,6 +124,8 @@ class HookEvent:
         self.looks_after = 0
         # What the client asks its person; empty for all other events.
         self.asks = ""
+        # The client shows its own dialogue while this hook runs, and takes the first answer.
+        self.has_dialogue_beside = False
         # The input of the tool that it asks about.
         self.given: dict[str, Any] = {}
         # A usage limit ended the turn; `asks` is what the client said of it.

@@ -224,9 +224,8 @@ CAPABILITIES: dict[str, tuple[PartName, tuple[str, ...]]] = {
     "install": ("install", ("EVENTS", "parts", "notes")),
     "review": ("install", ("is_reviewed",)),
     "hooks": ("events", ("NAME", "EVENTS", "read", "length", "answer")),
-    # Its permission hook may answer for its person; whether its own dialogue is open meanwhile, and whether it takes the
-    # answer to a question with options, too.
-    "answered elsewhere": ("events", ("HAS_DIALOGUE_BESIDE", "OBEYS_CHOICES")),
+    # Its permission hook may answer for its person; whether also a question with options.
+    "answered elsewhere": ("events", ("OBEYS_CHOICES",)),
     # It has a hook before a compaction and none after it: the next event with context brings the pack.
     "silent compaction": ("events", ("IS_SILENT_AFTER_COMPACTION",)),
     # One process of the client's runs several sessions.

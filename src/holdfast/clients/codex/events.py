@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from holdfast.clients.events import HookEvent, HookOutcome
 
 NAME = "codex"
-HAS_DIALOGUE_BESIDE, OBEYS_CHOICES = False, False
+OBEYS_CHOICES = False
 EVENTS = SHARED_EVENTS
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from holdfast.clients.events import HookEvent, HookOutcome, Means
 
 NAME = "copilot"
-HAS_DIALOGUE_BESIDE, OBEYS_CHOICES = False, False
+OBEYS_CHOICES = False
 EVENTS: dict[str, Means] = {
     **SHARED_EVENTS,
     "Notification": "waits",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from holdfast.clients.events import HookEvent, HookOutcome, Means
 
 NAME = "opencode"
-HAS_DIALOGUE_BESIDE, OBEYS_CHOICES = True, True
+OBEYS_CHOICES = True
 EVENTS: dict[str, Means] = {
     **SHARED_EVENTS,
     "chat.message": "prompt",
@@ -40,6 +40,7 @@ def read(name: str, payload: dict[str, Any]) -> HookEvent:
     }
     event = read_event(EVENTS, name, {**asked, **payload})
     event.looks_after = clock.MINUTE
+    event.has_dialogue_beside = True  # its plugin does not wait
     return event
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from holdfast.clients.events import HookEvent, Means
 
 NAME = "qwen"
-HAS_DIALOGUE_BESIDE, OBEYS_CHOICES = False, False
+OBEYS_CHOICES = False
 EVENTS: dict[str, Means] = {
     **SHARED_EVENTS,
     **dict.fromkeys(("Notification", "StopFailure"), "waits"),
