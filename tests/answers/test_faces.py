@@ -37,6 +37,7 @@ def test_one_list_has_gates_and_clients_questions(
     assert "Waiting for you: 1 gate" in listed.out
     assert "Clients that ask you: 1 question" in listed.out
     assert "May Bash run: npm publish?" in listed.out
+    assert f"holdfast gate answer {question['id']}" in holdfast("status").out
     data = holdfast("gate", "list", "--json").data
     board = visitor.data("/board.json")
     with library.open() as workspace:

@@ -247,10 +247,15 @@ def _list_stops(workspace: Workspace) -> Iterator[Attention]:
 
 def _list_waiting(workspace: Workspace, now: int) -> Iterator[Attention]:
     """Return the sessions whose client asks its person or is at a usage limit."""
+    elsewhere: dict[str, str] = {}
+    for find in registry.offers("answerable"):
+        elsewhere |= find(workspace, now)
     for one in client_questions.list_waiting(workspace, now):
+        id = elsewhere.get(one["session"])
+        next = f"holdfast gate answer {quote(id)}" if id else f"cd {quote(one['root'])}"
         who = f"{table.title_of(one['client'])} {one['session'][:8]}"
         what = f"{who} waits for you in {one['root']}: {one['asks']}"
-        yield Attention(what, f"cd {quote(one['root'])}", WAITS, has_card=True)
+        yield Attention(what, next, WAITS, has_card=True)
     for limited in usage_limits.list_limited(workspace, now):
         who = f"{table.title_of(limited['client'])} {limited['session'][:8]}"
         where = "" if limited["root"] == workspace.root else f" in {limited['root']}"

@@ -69,8 +69,8 @@ if TYPE_CHECKING:
 # Its state is made from records alone; see `kernel.state`.
 PROVEN = True
 STREAM = "questions:workspace"
-# So many settled ones stay in the state; all of them are in the records.
-KEPT = 30
+# So many settled ones stay in the state, each with the beginning of its text; all of it is in the records.
+KEPT, KEPT_TEXT = 30, 2000
 LONGEST_REASON = 2000
 ALLOW, DENY, CHOOSE, LEAVE = "allow", "deny", "choose", "leave"
 # What became of a question: its client was given the answer; a person left it to the terminal; the session went on at
@@ -257,6 +257,7 @@ def apply(state: QuestionsState, event: Event) -> QuestionsState:
         changed: Question = {**known, "answer": given}
     else:
         changed = {**known, "ended": body["why"], "ended_at": event["at"]}
+    changed["text"] = changed["text"][:KEPT_TEXT]
     others = [one for one in state["settled"] if one["id"] != known["id"]]
     return {
         "open": [one for one in state["open"] if one["id"] != known["id"]],
