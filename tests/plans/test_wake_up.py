@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.journal.postgres import notify
 from holdfast.plans import attendants as plan_attendants
 from holdfast.plans.attendants import Patient
 from holdfast.plans.news import Halted, Interrupts
@@ -28,7 +27,6 @@ LONG = 60.0
 def nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     """An attendant that only looked again from time to time would be asked a second time."""
     monkeypatch.setattr(plan_attendants, "WAKE_SECONDS", LONG)
-    monkeypatch.setattr(notify, "LOOK_SECONDS", LONG)
 
 
 class Counting(Patient):
@@ -60,7 +58,7 @@ def wait_and_answer(root: Path) -> World:
     return world
 
 
-def test_notify_wakes_a_waiting_run(on_server: str, nobody_looks: None, repository: Path) -> None:
+def test_a_server_wakes_a_waiting_run(on_server: str, nobody_looks: None, repository: Path) -> None:
     world = wait_and_answer(repository)
     assert "postgresql" in world.workspace.journal.place
     assert world.noted() == ["done"]

@@ -9,10 +9,9 @@ import pytest
 from holdfast.budgets import alerts
 from holdfast.budgets.check import Budget
 from holdfast.hooks.run import LAUNCHER
-from holdfast.journal.postgres.notify import tip
+from holdfast.journal.postgres.journal import PostgresJournal
 from holdfast.kernel import canonical_json, clock, latch
 from holdfast.kernel.workspace import discover
-from holdfast.remote import mirror
 from holdfast.remote.forwarder import ServerLink
 from holdfast.remote.spool import Spool
 from tests.cli.conftest import Holdfast
@@ -21,7 +20,6 @@ from tests.remote.world import AGENT, STREAM, Machine, Outage
 if TYPE_CHECKING:
     from holdfast.journal.interface import Head
     from holdfast.journal.postgres.commit import Tip
-    from holdfast.journal.postgres.journal import PostgresJournal
 
 ALERT, TOO_MUCH = 30.0, 60.0  # dollars
 
@@ -319,13 +317,15 @@ def test_what_a_command_says_while_the_server_is_read_is_not_taken_back(
     machine.go()
     said: list[int] = []
 
+    find_end = PostgresJournal.end_of
+
     def say_then(server: PostgresJournal, stream: str) -> Tip:
-        found = tip(server, stream)
+        found = find_end(server, stream)
         if stream == "stop:workspace" and not said:
             said.append(holdfast("estop", "--reason", "Wrong branch").code)
         return found
 
-    monkeypatch.setattr(mirror, "tip", say_then)
+    monkeypatch.setattr(PostgresJournal, "end_of", say_then)
     machine.forward()
     assert said == [0]
     assert latch.read(machine.hooks) is not None
@@ -342,13 +342,15 @@ def test_a_life_that_begins_while_the_server_is_read_is_known_to_its_hooks(
     machine.go()
     said: list[int] = []
 
+    find_end = PostgresJournal.end_of
+
     def resume_then(server: PostgresJournal, stream: str) -> Tip:
-        found = tip(server, stream)
+        found = find_end(server, stream)
         if stream == STREAM and not said:
             said.append(holdfast("agent", "resume", AGENT, "--yes").code)
         return found
 
-    monkeypatch.setattr(mirror, "tip", resume_then)
+    monkeypatch.setattr(PostgresJournal, "end_of", resume_then)
     machine.forward()
     assert said == [0]
     assert "failed" not in machine.beat(step="of the new life")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import (
     Conflict,
     FenceLost,
     NotFound,
     ServerChanged,
+    StoreAway,
     StreamClosed,
     VersionConflict,
 )
@@ -404,6 +407,23 @@ def receipt_of(
         "records": records,
         "duplicate": duplicate,
     }
+
+
+def wait_for_record(journal: Journal, seq: int, seconds: float, pause: float) -> bool:
+    """Look again and again for a record after `seq`. Return whether one came within these seconds. A server that
+    restarts meanwhile is asked again."""
+    deadline = time.monotonic() + seconds
+    while True:
+        left = deadline - time.monotonic()
+        try:
+            if journal.since(seq, limit=1):
+                return True
+        except StoreAway:
+            if left <= 0:
+                raise
+        if left <= 0:
+            return False
+        time.sleep(min(left, pause))
 
 
 class Unguarded:

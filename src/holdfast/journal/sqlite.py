@@ -8,7 +8,6 @@ database files by other means than SQLite.
 from __future__ import annotations
 
 import os
-import time
 from _thread import get_ident
 
 import apsw
@@ -30,6 +29,7 @@ from holdfast.journal.interface import (
     sealed_of,
     value_of,
     view_of,
+    wait_for_record,
 )
 from holdfast.journal.mark import Mark, lost_marks, lost_records
 from holdfast.journal.sqlite_append import Tail
@@ -543,13 +543,7 @@ class SqliteJournal:
         return self._records("r.seq > ?", (seq,), "r.seq", limit)
 
     def wait(self, seq: int, seconds: float) -> bool:
-        deadline = time.monotonic() + seconds
-        while not self.since(seq, limit=1):
-            left = deadline - time.monotonic()
-            if left <= 0:
-                return False
-            time.sleep(min(left, WAIT_PAUSE))
-        return True
+        return wait_for_record(self, seq, seconds, WAIT_PAUSE)
 
     def find(self, prefix: str, *, limit: int = 2) -> list[Record]:
         return self._by_ids([prefix]) or self._records(

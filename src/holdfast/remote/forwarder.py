@@ -20,6 +20,7 @@ from holdfast.kernel.errors import HoldfastError, StoreAway
 from holdfast.kernel.streams import open_writer
 from holdfast.kernel.workspace import discover, worktrees
 from holdfast.remote.delivery import deliver
+from holdfast.remote.mirror import Mirror
 from holdfast.remote.offline import path_of
 from holdfast.remote.spool import Spool
 
@@ -36,11 +37,10 @@ if TYPE_CHECKING:
 # though something is, because the server is away. The next hook starts another.
 IDLE_SECONDS = 5 * 60.0
 AWAY_IDLE_SECONDS = 60 * 60.0
-# Seconds between two looks at the spool; the ear tells of the server at once.
+# Seconds between two looks at the spool, and at the number of the server's newest record.
 POLL_SECONDS = 0.25
-# Seconds after which the server is asked though nothing was heard: a notification may be lost.
+# Seconds after which this machine writes down again that it heard the server.
 ASK_SECONDS = 5.0
-TOGETHER_SECONDS = 0.1
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 # Seconds in which a hook that only looked whether there is a forwarder lets go of its place.
 TAKING_SECONDS = 1.0
@@ -104,7 +104,7 @@ class Forwarder:
             self._pause = FIRST_PAUSE
             if lock.is_unneeded(IDLE_SECONDS) and (line.is_done() or lock.is_gone()):
                 return True
-            line.wait()
+            time.sleep(POLL_SECONDS)
         return False
 
     def _complain(self, error: Exception) -> None:
@@ -126,26 +126,20 @@ class ServerLink:
         self.spool = spool
         self._seen_version = -1
         self._asks_at = 0.0
-        # What was heard of comes with others that were not told of; so we look twice.
-        self._is_told = False
+        # The server's newest record at the last look.
+        self._known = 0
 
     def __enter__(self) -> ServerLink:
         try:
             # Opened anew each time: what a dead connection left behind is gone with it.
             journal: Any = self.workspace.journal
-            # Here and not above: the page has forwarders, and needs psycopg only beside a server.
-            from holdfast.journal.postgres.notify import Ear
-            from holdfast.remote.mirror import Mirror
-
-            self.ear = Ear(journal)
+            self.mirror = Mirror(self.workspace, self.spool, journal)
         except BaseException:
             self.workspace.close()
             raise
-        self.mirror = Mirror(self.workspace, self.spool, journal)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.ear.close()
         self.workspace.close()
 
     def work(self) -> None:
@@ -155,18 +149,10 @@ class ServerLink:
             deliver(self.spool, self.mirror.server, self.workspace.home)
             self._seen_version = version if self.is_done() else -1
         self._take_in()
-        if time.monotonic() >= self._asks_at:
-            self.mirror.follow()
-            self._asks_at = time.monotonic() + (
-                self.ear.again_seconds if self._is_told else ASK_SECONDS
-            )
-            self._is_told = False
-
-    def wait(self) -> None:
-        if self.ear.wait(POLL_SECONDS):
-            self._is_told, self._asks_at = True, 0.0
-            # A busy fleet speaks all the time, and what it says is brought together.
-            time.sleep(TOGETHER_SECONDS)
+        is_due = time.monotonic() >= self._asks_at
+        if is_due or self.mirror.server.last_number() != self._known:
+            self._known = self.mirror.follow()
+            self._asks_at = time.monotonic() + ASK_SECONDS
 
     def is_done(self) -> bool:
         return not self.spool.waiting()["records"]

@@ -11,7 +11,6 @@ from importlib import import_module
 
 from holdfast import registry
 from holdfast.journal.interface import SNAPSHOT_FLOOR, weight_of
-from holdfast.journal.postgres.notify import changed, newest, record_at, tip
 from holdfast.kernel import clock, inbox
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.state import is_proven, load_folded
@@ -48,17 +47,17 @@ class Mirror:
         if self.spool.look_for_loss(self.server, clock.now()) is not None:
             self._is_whole = False
         heard = self.spool.heard()
-        until = newest(self.server)
+        until = self.server.last_number()
         lives = self._lives()
         if self._is_whole and heard["seq"] <= until:
-            found = changed(self.server, heard["seq"], until)
+            found = self.server.changed(heard["seq"], until)
             streams = [name for name in found if name in lives or name.startswith(MIRRORED)]
         else:
             streams = list(self._list_stale(lives))
         for stream in streams:
             self._bring(stream)
         self._is_whole = True
-        id = record_at(self.server, until) if until else ""
+        id = self.server.id_at(until) if until else ""
         self.spool.hear(self.server, until, clock.now(), id)
         return until
 
@@ -124,7 +123,7 @@ def _adopt(spool: Spool, server: PostgresJournal, subject: Rules, stream: str) -
     if weight > SNAPSHOT_FLOOR and not is_proven(subject) and not server.read_only:
         # Delivered records come without a state, so no other step writes one.
         server.snapshot(stream, head["version"], state)
-    version, record_hash = tip(server, stream)
+    version, record_hash = server.end_of(stream)
     if version == head["version"]:
         # What was longer here before the server was asked has lost records there. What is longer only now
         # was brought by a command that was faster.

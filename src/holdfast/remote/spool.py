@@ -275,13 +275,11 @@ class Spool:
     def look_for_loss(self, server: PostgresJournal, now: int) -> ServerLoss | None:
         """Whether the server lacks what this machine had seen of it: a copy took over without its last
         records, or an older backup was restored. Kept for people, and seen once."""
-        from holdfast.journal.postgres.notify import newest, record_at
-
         heard = self.heard()
         if heard["place"] != _place_of(server) or not heard["seq"]:
             return None
-        has = newest(server)
-        there = record_at(server, heard["seq"]) if has >= heard["seq"] and heard["id"] else ""
+        has = server.last_number()
+        there = server.id_at(heard["seq"]) if has >= heard["seq"] and heard["id"] else ""
         if has >= heard["seq"] and there in ("", heard["id"]):
             return None
         loss: ServerLoss = {
@@ -292,7 +290,7 @@ class Spool:
         }
         with self.file.transaction() as connection:
             _put(connection, _LOSS, canonical_json.dumps(loss))
-        self.hear(server, has, now, record_at(server, has) if has else "")
+        self.hear(server, has, now, server.id_at(has) if has else "")
         return loss
 
     def loss(self) -> ServerLoss | None:

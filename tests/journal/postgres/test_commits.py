@@ -12,7 +12,7 @@ import pytest
 
 from holdfast.fleet.rules.model import EPIC_README
 from holdfast.journal.interface import Append
-from holdfast.journal.postgres import connect, notify, rows
+from holdfast.journal.postgres import connect, rows
 from holdfast.kernel.errors import StoreAway, VersionConflict
 from holdfast.testing.journal.examples import at, draft, drafts, effect, finding, view, write
 from tests.journal.postgres.proxy import Network
@@ -335,27 +335,7 @@ def test_a_reader_registers_no_workspace(open_journal: Open) -> None:
     assert journal.number() > 0
 
 
-@pytest.mark.parametrize("commit", [in_one_statement, in_a_transaction])
-def test_every_commit_wakes_who_listens(
-    open_journal: Open,
-    monkeypatch: pytest.MonkeyPatch,
-    commit: Callable[[PostgresJournal], list[Receipt]],
-) -> None:
-    """A listener that does not look by itself is woken all the same."""
-    monkeypatch.setattr(notify, "LOOK_SECONDS", 1000.0)
-    reader, writer = open_journal(), open_journal("another")
-    [record] = write(writer, "note:plan")
-    start = time.monotonic()
-    timer = threading.Timer(0.3, commit, args=(writer,))
-    timer.start()
-
-    assert reader.wait(record["seq"], 60)
-
-    timer.join()
-    assert time.monotonic() - start < 50, "woken, not only at the end"
-
-
-def test_a_listener_outlives_a_connection_that_is_cut(open_journal: Open, network: Network) -> None:
+def test_who_waits_outlives_a_connection_that_is_cut(open_journal: Open, network: Network) -> None:
     reader, writer = open_journal(at=network.url), open_journal("another")
     [record] = write(writer, "note:plan")
     for delay, action in ((0.2, network.cut), (0.6, lambda: write(writer, "note:plan"))):

@@ -28,11 +28,11 @@ from holdfast.journal.interface import (
     record_of,
     refusal_of,
     sealed_of,
+    wait_for_record,
 )
 from holdfast.journal.postgres import rows, upkeep
 from holdfast.journal.postgres.commit import append_all, append_one, keep_refused, store_snapshot
 from holdfast.journal.postgres.connect import ServerSession, Sessions
-from holdfast.journal.postgres.notify import Bell, wait
 from holdfast.kernel.clock import Anchor
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import Conflict
@@ -61,6 +61,8 @@ REMEMBERED = 4096
 OFTEN = 2
 # Records that the walk over a chain reads at once.
 BATCH = 500
+# Seconds between two looks of a reader who waits for the next record.
+WAIT_PAUSE = 0.25
 
 
 class PostgresJournal(Sessions):
@@ -87,7 +89,6 @@ class PostgresJournal(Sessions):
         self._settle = settle
         self._named = named
         self._tips: dict[str, Tip] = {}
-        self._bell = Bell()
         # Streams whose snapshot was changed, and whose state was made of all their records.
         self.rebuilt: set[str] = set()
         self._number = 0
@@ -169,8 +170,6 @@ class PostgresJournal(Sessions):
                 receipts = self._commit(session, appends, views, effects, tried)
                 if session.pgconn.transaction_status != IDLE:
                     session.commit()
-                if any(receipt["records"] for receipt in receipts):
-                    self._bell.ring(session, self._number)
                 return receipts
             except (Conflict, psycopg.errors.UniqueViolation) as error:
                 self._let_go()
@@ -445,7 +444,41 @@ class PostgresJournal(Sessions):
         return self._records("r.seq > %s ORDER BY r.seq LIMIT %s", seq, limit)
 
     def wait(self, seq: int, seconds: float) -> bool:
-        return wait(self, seq, seconds)
+        return wait_for_record(self, seq, seconds, WAIT_PAUSE)
+
+    def last_number(self) -> int:
+        """Return the number of the workspace's newest record; 0 before the first."""
+        found = self._rows("SELECT seq FROM holdfast.workspaces WHERE number = %s", self.number())
+        return int(found[0][0]) if found else 0
+
+    def id_at(self, seq: int) -> str:
+        """Return the id of the record with a number; empty when there is none."""
+        found = self._rows(
+            "SELECT id FROM holdfast.records WHERE workspace = %s AND seq = %s", self.number(), seq
+        )
+        return str(found[0][0]) if found else ""
+
+    def end_of(self, stream: str) -> Tip:
+        """Return where a stream that exists ends: its version, and the hash of its last record."""
+        [end] = self._rows(
+            "SELECT version, hash FROM holdfast.streams WHERE workspace = %s AND name = %s",
+            self.number(),
+            stream,
+        )
+        return end  # type: ignore[no-any-return]
+
+    def changed(self, after: int, until: int) -> list[str]:
+        """Return the streams that got records after one number, up to another. Without the records: a fleet's
+        heartbeats are read by their own machine alone."""
+        found = self._rows(
+            "SELECT DISTINCT s.name FROM holdfast.records r"
+            " JOIN holdfast.streams s ON s.number = r.stream"
+            " WHERE r.workspace = %s AND r.seq > %s AND r.seq <= %s ORDER BY s.name",
+            self.number(),
+            after,
+            until,
+        )
+        return [name for (name,) in found]
 
     def find(self, prefix: str, *, limit: int = 2) -> list[Record]:
         return self._records("r.id = %s", prefix) or self._records(

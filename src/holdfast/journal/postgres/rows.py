@@ -85,7 +85,6 @@ WAITING = (
 )
 ALONE = "SELECT FROM holdfast.workspaces WHERE number = %s FOR UPDATE"
 HELD = "SELECT held FROM holdfast.workspaces WHERE number = %s"
-NOTIFY = "SELECT set_config('synchronous_commit', 'off', true), pg_notify(%s, '')"
 # The fence of the newest record that has one. The stream's row is no part of the chain: it tells only
 # where no record does, as after `gc`.
 _HELD_FENCE = (
@@ -187,10 +186,6 @@ _STORE_REFUSAL = (
     " VALUES (%s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (workspace, id) DO NOTHING"
 )
 _HEADS = f"{HEAD} AND name >= %s AND name < %s ORDER BY name"
-
-
-def channel_of(workspace: int) -> str:
-    return f"holdfast_{workspace}"
 
 
 def store_views(
