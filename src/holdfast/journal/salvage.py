@@ -15,6 +15,7 @@ import apsw
 
 from holdfast.journal.chain import ORIGIN, fits_seal, refuse_breaks, seal
 from holdfast.journal.interface import typed
+from holdfast.journal.migrate import remove_database
 from holdfast.journal.sqlite import SqliteJournal
 from holdfast.journal.sqlite_rows import RECENT, TABLES, reseal_snapshot
 from holdfast.journal.upkeep import SIDE_ROWS
@@ -144,9 +145,7 @@ def _first_page(path: str, is_compacted: bool) -> bytes:
     new.close()
     with open(path, "rb") as file:
         page = file.read(PAGE)
-    for suffix in ("", "-wal", "-shm"):
-        if os.path.exists(path + suffix):
-            os.unlink(path + suffix)
+    remove_database(path)
     return page
 
 
@@ -162,9 +161,7 @@ def _copy_with_first_page(damaged: str, copy: str, page: bytes) -> None:
 
 def remove_leftovers(target: str) -> None:
     """Remove what a salvage that was killed has left of its result."""
-    for suffix in ("", "-wal", "-shm"):
-        if os.path.exists(target + suffix):
-            os.unlink(target + suffix)
+    remove_database(target)
     _remove_copies(target)
 
 

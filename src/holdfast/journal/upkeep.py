@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from holdfast.journal import chain
-from holdfast.journal.chain import seal
+from holdfast.journal import chain, erasing
 from holdfast.journal.interface import (
     ATTESTED,
     EFFECT_FIELDS,
@@ -30,7 +29,6 @@ from holdfast.journal.sqlite_rows import (
     reseal_snapshot,
     translate_errors,
 )
-from holdfast.kernel import canonical_json
 from holdfast.kernel.crash import reached
 from holdfast.kernel.errors import HoldfastError, NotFound, from_os_error
 from holdfast.kernel.text import split_words
@@ -104,25 +102,19 @@ def collect(
 def scrub(connection: apsw.Connection, text: str, mark: str) -> int:
     """Replace a text in the effects that wait, the writes that were refused, and the settings."""
     changed = 0
-    for table, columns in (("outbox", ("key",)), ("refused", ("actor",)), ("meta", ("value",))):
-        for column in columns:
-            connection.execute(
-                f"UPDATE {table} SET {column} = replace({column}, ?1, ?2) WHERE instr({column}, ?1)",
-                (text, mark),
-            )
-            changed += connection.changes()
-    tables = {"outbox": ("body", "error"), "refused": ("drafts", "reason")}
-    for table, (structured, plain) in tables.items():
+    for table, column in erasing.PLAIN:
+        connection.execute(
+            f"UPDATE {table} SET {column} = replace({column}, ?1, ?2) WHERE instr({column}, ?1)",
+            (text, mark),
+        )
+        changed += connection.changes()
+    for table, structured, plain in erasing.STRUCTURED:
         rows: Any = connection.execute(f"SELECT id, {structured}, {plain} FROM {table}").fetchall()
-        for id, value, words in rows:
-            before = [canonical_json.loads(value), words]
-            after = canonical_json.replace_text(before, text, mark)
-            if after != before:
-                connection.execute(
-                    f"UPDATE {table} SET {structured} = ?, {plain} = ? WHERE id = ?",
-                    (canonical_json.dumps(after[0]), after[1], id),
-                )
-                changed += 1
+        for id, *values in erasing.replace_in_rows(rows, text, mark):
+            connection.execute(
+                f"UPDATE {table} SET {structured} = ?, {plain} = ? WHERE id = ?", (*values, id)
+            )
+            changed += 1
     return changed
 
 
@@ -137,27 +129,21 @@ def rename(journal: SqliteJournal, stream: str, text: str, mark: str) -> None:
             return
         number, previous = row
         was_sealed = is_sealed(connection, number)
-        name = _free_name(connection, stream, stream.replace(text, mark))
+
+        def is_taken(name: str) -> bool:
+            taken: Any = connection.execute("SELECT 1 FROM streams WHERE name = ?", (name,))
+            return taken.fetchone() is not None
+
+        name = erasing.find_free_name(stream, stream.replace(text, mark), is_taken)
         records: Any = connection.execute(
-            "SELECT seq, id, version, at, actor, fence, kind, salt, body, body_hash FROM records"
-            " WHERE stream = ? ORDER BY version",
-            (number,),
+            f"SELECT {erasing.RECORD} FROM records WHERE stream = ? ORDER BY version", (number,)
         ).fetchall()
-        for seq, id, version, at, actor, fence, kind, _, body, _ in records:
-            draft: Any = {
-                "id": id.replace(text, f"purged-{seq}"),
-                "at": at,
-                "actor": actor.replace(text, mark),
-                "kind": kind,
-                "text": body or "",
-            }
-            salt, body_hash, hash = seal(previous, name, version, fence, draft)
+        for seq, draft, *sealed in erasing.seal_again(records, previous, name, text, mark):
             connection.execute(
-                "UPDATE records SET id = ?, actor = ?, salt = ?, body_hash = ?, hash = ?"
-                " WHERE seq = ?",
-                (draft["id"], draft["actor"], salt if body else None, body_hash, hash, seq),
+                "UPDATE records SET id = ?, actor = ?, salt = ?, body_hash = ?, hash = ? WHERE seq = ?",
+                (draft["id"], draft["actor"], *sealed, seq),
             )
-            previous = hash
+            previous = sealed[-1]
         connection.execute(
             "UPDATE streams SET name = ?, hash = ? WHERE number = ?", (name, previous, number)
         )
@@ -165,17 +151,6 @@ def rename(journal: SqliteJournal, stream: str, text: str, mark: str) -> None:
             reseal_snapshot(connection, number)
         for table in ("views", "outbox", "refused"):
             connection.execute(f"UPDATE {table} SET stream = ? WHERE stream = ?", (name, stream))
-
-
-def _free_name(connection: apsw.Connection, old: str, wanted: str) -> str:
-    name, number = wanted, 1
-    while (
-        name != old
-        and connection.execute("SELECT 1 FROM streams WHERE name = ?", (name,)).fetchone()
-    ):
-        number += 1
-        name = f"{wanted}-{number}"
-    return name
 
 
 def forget_views(journal: SqliteJournal, text: str) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import NamedTuple
 
 from holdfast.journal import transfer, upkeep
+from holdfast.journal.migrate import LOGS, remove_database
 from holdfast.journal.postgres.url import without_password
 from holdfast.journal.sqlite import SqliteJournal
 from holdfast.kernel import canonical_json, clock
@@ -118,8 +120,9 @@ def _to_file(
             upkeep.restore(file, unfinished, aside=aside)
         finally:
             file.close()
-        _remove(unfinished)
-        _remove(os.path.join(workspace.home, MOVED_FILE))
+        remove_database(unfinished, ("", *LOGS, "-mark"))
+        with suppress(FileNotFoundError):
+            os.unlink(os.path.join(workspace.home, MOVED_FILE))
     return records, aside
 
 
@@ -148,7 +151,7 @@ def copy_to_file(workspace: Workspace, path: str) -> None:
         finally:
             copy.close()
     finally:
-        _remove(unfinished)
+        remove_database(unfinished, ("", *LOGS, "-mark"))
 
 
 def _copy_into(
@@ -160,12 +163,6 @@ def _copy_into(
         return transfer.copy(source, target, count, place=place, stays=stays)
     finally:
         target.close()
-
-
-def _remove(path: str) -> None:
-    for suffix in ("", "-wal", "-shm", "-mark"):
-        if os.path.exists(path + suffix):
-            os.unlink(path + suffix)
 
 
 def _mark_moved(workspace: Workspace, source: Journal, target: Journal, now: int) -> None:

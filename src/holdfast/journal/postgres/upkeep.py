@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from holdfast.journal.chain import seal
+from holdfast.journal import erasing
 from holdfast.journal.interface import ATTESTED, VIEW_FIELDS
 from holdfast.journal.postgres import rows
-from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import Usage
 
 if TYPE_CHECKING:
@@ -107,30 +106,26 @@ def touch(connection: psycopg.Connection, workspace: int, stream: str, at: str) 
 def scrub(connection: psycopg.Connection, workspace: int, text: str, mark: str) -> int:
     """Replace a text in the effects that wait and the writes that were refused."""
     changed = 0
-    tables = {"outbox": ("body", "error"), "refused": ("drafts", "reason")}
     with connection.transaction():
-        for table, column in (("outbox", "key"), ("refused", "actor"), ("meta", "value")):
+        for table, column in erasing.PLAIN:
             changed += connection.execute(
                 f"UPDATE holdfast.{table} SET {column} = replace({column}, %(text)s, %(mark)s)"
                 f" WHERE workspace = %(workspace)s AND strpos({column}, %(text)s) > 0",
                 {"text": text, "mark": mark, "workspace": workspace},
             ).rowcount
-        for table, (structured, plain) in tables.items():
+        for table, structured, plain in erasing.STRUCTURED:
             found: Any = connection.execute(
                 f"SELECT id, {structured}, {plain} FROM holdfast.{table}"
                 " WHERE workspace = %s FOR UPDATE",
                 (workspace,),
             ).fetchall()
-            for id, value, words in found:
-                before = [canonical_json.loads(value), words]
-                after = canonical_json.replace_text(before, text, mark)
-                if after != before:
-                    connection.execute(
-                        f"UPDATE holdfast.{table} SET {structured} = %s, {plain} = %s"
-                        " WHERE workspace = %s AND id = %s",
-                        (canonical_json.dumps(after[0]), after[1], workspace, id),
-                    )
-                    changed += 1
+            for id, *values in erasing.replace_in_rows(found, text, mark):
+                connection.execute(
+                    f"UPDATE holdfast.{table} SET {structured} = %s, {plain} = %s"
+                    " WHERE workspace = %s AND id = %s",
+                    (*values, workspace, id),
+                )
+                changed += 1
     return changed
 
 
@@ -215,35 +210,26 @@ def rename(
             return
         number, previous = row
         whole = _sealed(connection, workspace, stream)
-        name = _free_name(connection, workspace, stream, stream.replace(text, mark))
+
+        def is_taken(name: str) -> bool:
+            taken = connection.execute(
+                "SELECT 1 FROM holdfast.streams WHERE workspace = %s AND name = %s",
+                (workspace, name),
+            )
+            return taken.fetchone() is not None
+
+        name = erasing.find_free_name(stream, stream.replace(text, mark), is_taken)
         records: Any = connection.execute(
-            "SELECT seq, id, version, at, actor, fence, kind, body FROM holdfast.records"
-            " WHERE stream = %s ORDER BY version",
+            f"SELECT {erasing.RECORD} FROM holdfast.records WHERE stream = %s ORDER BY version",
             (number,),
         ).fetchall()
-        for seq, id, version, at, actor, fence, kind, body in records:
-            draft: Any = {
-                "id": id.replace(text, f"purged-{seq}"),
-                "at": at,
-                "actor": actor.replace(text, mark),
-                "kind": kind,
-                "text": body or "",
-            }
-            salt, body_hash, hash = seal(previous, name, version, fence, draft)
+        for seq, draft, *sealed in erasing.seal_again(records, previous, name, text, mark):
             connection.execute(
                 "UPDATE holdfast.records SET id = %s, actor = %s, salt = %s, body_hash = %s,"
                 " hash = %s WHERE workspace = %s AND seq = %s",
-                (
-                    draft["id"],
-                    draft["actor"],
-                    salt if body else None,
-                    body_hash,
-                    hash,
-                    workspace,
-                    seq,
-                ),
+                (draft["id"], draft["actor"], *sealed, workspace, seq),
             )
-            previous = hash
+            previous = sealed[-1]
         connection.execute(
             "UPDATE holdfast.streams SET name = %s, hash = %s WHERE number = %s",
             (name, previous, number),
@@ -254,16 +240,3 @@ def rename(
                 f"UPDATE holdfast.{table} SET stream = %s WHERE workspace = %s AND stream = %s",
                 (name, workspace, stream),
             )
-
-
-def _free_name(connection: psycopg.Connection, workspace: int, old: str, wanted: str) -> str:
-    name, count = wanted, 1
-    while name != old:
-        row = connection.execute(
-            "SELECT 1 FROM holdfast.streams WHERE workspace = %s AND name = %s", (workspace, name)
-        ).fetchone()
-        if row is None:
-            return name
-        count += 1
-        name = f"{wanted}-{count}"
-    return name
