@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import itertools
 import os
@@ -163,8 +164,6 @@ class VerbGroup(click.Group):
 
 def _suggest(word: str, known: Iterable[str]) -> str:
     """`Did you mean resume? `, or nothing where no name is near."""
-    import difflib
-
     names = list(known)
     near = difflib.get_close_matches(word, names, n=2, cutoff=LIKENESS)
     near = near or [name for name in names if word and name.startswith(word)]

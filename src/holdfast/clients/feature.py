@@ -2,6 +2,18 @@
 
 from holdfast.registry import Feature, Setting, Verb
 
+# By the module and the group in `--help`.
+VERBS = {
+    ("init", "Look after"): {"init": "Let your clients call Holdfast by themselves."},
+    ("init", "Clients and shells"): {"uninstall": "Take holdfast out of the clients' settings."},
+    ("client", "Clients and shells"): {
+        "mcp": "Serve MCP on standard input and output.",
+        "hook": "Answer a client's hook.",
+        "statusline": "Print one line for Claude Code's status line.",
+        "completion": "Print the completion script for your shell.",
+    },
+}
+
 FEATURE = Feature(
     "clients",
     rank=30,
@@ -18,41 +30,8 @@ FEATURE = Feature(
         ),
     },
     verbs=[
-        Verb(
-            "init",
-            "Let your clients call Holdfast by themselves.",
-            "Look after",
-            "holdfast.cli.verbs.init",
-        ),
-        Verb(
-            "uninstall",
-            "Take holdfast out of the clients' settings.",
-            "Clients and shells",
-            "holdfast.cli.verbs.init",
-        ),
-        Verb(
-            "mcp",
-            "Serve MCP on standard input and output.",
-            "Clients and shells",
-            "holdfast.cli.verbs.client",
-        ),
-        Verb(
-            "hook",
-            "Answer a client's hook.",
-            "Clients and shells",
-            "holdfast.cli.verbs.client",
-        ),
-        Verb(
-            "statusline",
-            "Print one line for Claude Code's status line.",
-            "Clients and shells",
-            "holdfast.cli.verbs.client",
-        ),
-        Verb(
-            "completion",
-            "Print the completion script for your shell.",
-            "Clients and shells",
-            "holdfast.cli.verbs.client",
-        ),
+        Verb(name, line, group, f"holdfast.cli.verbs.{module}")
+        for (module, group), lines in VERBS.items()
+        for name, line in lines.items()
     ],
 )

@@ -28,6 +28,7 @@ from holdfast.clients.table import CLIENTS
 from holdfast.hooks.activity import EVERY, LOOKED, is_any
 from holdfast.hooks.activity import SPENT as LOOKED_SPENT
 from holdfast.kernel import canonical_json, clock, latch
+from holdfast.kernel.plain_file import unlink_if_any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def _leave_spent(place: str, workspace: Workspace, session: str, transcript: str
     from holdfast.session import session_files
 
     if not is_any("spends", workspace):
-        _unlink(place + SPENT)
+        unlink_if_any(place + SPENT)
         return
     known = session_files.read(workspace, session, session_files.TRANSCRIPT).get("path", "")
     path = transcript or str(known) or _path_of(session)
@@ -207,11 +208,4 @@ def _write(path: str, text: str, time: int) -> None:
 
 def _drop(place: str) -> None:
     for path in (place, place + SINCE, place + CAPTURED, place + SPENT):
-        _unlink(path)
-
-
-def _unlink(path: str) -> None:
-    try:
-        os.unlink(path)
-    except OSError:
-        return
+        unlink_if_any(path)

@@ -16,6 +16,7 @@ from holdfast.clients.table import CLIENTS, part, safe_id
 from holdfast.kernel import canonical_json, clock, latch
 from holdfast.kernel.deadline import bound
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.plain_file import unlink_if_any
 from holdfast.kernel.workspace import discover
 
 TYPE_CHECKING = False
@@ -133,10 +134,10 @@ def respond_to(
         _finish_deferred(workspace, event)
     if event.session and event.means not in ("waits", "nothing", "unknown"):
         # The person answered in the client; `session.client_questions` has the file.
-        _forget(f"{workspace.private}/waiting/{event.session}")
+        unlink_if_any(f"{workspace.private}/waiting/{event.session}")
         if event.means not in ("end", "compacting", "may compact"):
             # Its work goes on; `session.usage_limits` has the file.
-            _forget(f"{workspace.private}/limits/{event.session}")
+            unlink_if_any(f"{workspace.private}/limits/{event.session}")
     has_marks = LAUNCHER in os.environ
     stopped = latch.read(workspace)
     holder = workspace
@@ -187,13 +188,6 @@ def _pass_door(answer: Any, workspace: Workspace) -> Any:
     from holdfast.kernel.door import Door
 
     return Door(workspace, opens=True).value(answer)
-
-
-def _forget(path: str) -> None:
-    try:
-        os.unlink(path)
-    except OSError:
-        return
 
 
 def _finish_deferred(workspace: Workspace, event: HookEvent) -> None:

@@ -11,7 +11,7 @@ import os
 
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.digest import id_of
-from holdfast.kernel.plain_file import read_plain
+from holdfast.kernel.plain_file import read_plain, unlink_if_any
 from holdfast.session import client_process, session_files
 
 TYPE_CHECKING = False
@@ -83,7 +83,7 @@ def unread(workspace: Workspace, session: str, now: int) -> str:
     except OSError:
         return ""
     if not any(name.startswith(f"{TELL}.") for name in os.listdir(_folder(workspace))):
-        _unlink(os.path.join(_folder(workspace), TELL))
+        unlink_if_any(os.path.join(_folder(workspace), TELL))
         if not client_process.others_at_work(workspace, session, now):
             _remove(workspace)
     return text
@@ -179,13 +179,6 @@ def _append(path: str, text: str) -> None:
         os.close(descriptor)
 
 
-def _unlink(path: str) -> None:
-    try:
-        os.unlink(path)
-    except OSError:
-        return
-
-
 def _remove(workspace: Workspace) -> None:
     """Take the mark away; what a session at work has not read yet stays until then."""
     try:
@@ -195,7 +188,7 @@ def _remove(workspace: Workspace) -> None:
         }
         for name in names:
             if name not in kept and not (kept and name == TELL):
-                _unlink(os.path.join(_folder(workspace), name))
+                unlink_if_any(os.path.join(_folder(workspace), name))
         if not kept:
             os.rmdir(_folder(workspace))
     except OSError:

@@ -6,7 +6,7 @@ import errno
 import os
 
 from holdfast.kernel import canonical_json, clock
-from holdfast.kernel.plain_file import read_plain
+from holdfast.kernel.plain_file import read_plain, unlink_if_any
 from holdfast.kernel.text import harmless_json
 
 TYPE_CHECKING = False
@@ -109,8 +109,5 @@ def forget(workspace: Workspace) -> int:
     """After a person saw them: how many there were."""
     count = len(read(workspace))
     for path in (f"{place}{end}" for place in _places(workspace) for end in ("", LOST)):
-        try:
-            os.unlink(path)
-        except OSError:
-            continue
+        unlink_if_any(path)
     return count

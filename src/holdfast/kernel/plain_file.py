@@ -122,6 +122,14 @@ def write_aside(path: str, content: bytes) -> None:
         os.close(descriptor)
 
 
+def unlink_if_any(path: str) -> None:
+    """Remove a file, where it is there and can be removed."""
+    try:
+        os.unlink(path)
+    except OSError:
+        return
+
+
 def remove_links(folder: str) -> None:
     """Remove the links in a folder of ours: an archive brought them, or an agent put them there."""
     try:

@@ -225,10 +225,6 @@ def _judge_short_option(match: re.Match[str], text: str, value: str) -> bool:
     return option == "P" and any(one in line for one in ("zip ", "sqlcmd", "bcp ", "ipmitool"))
 
 
-def _judge_piped(match: re.Match[str], text: str, value: str) -> bool:
-    return _is_free(value)
-
-
 def _judge_spaced(match: re.Match[str], text: str, value: str) -> bool:
     value = value.rstrip(").,;:!?")
     if not _is_free(value) or value.startswith(("-", "(", "=")):
@@ -295,7 +291,7 @@ JUDGES: dict[str, Callable[[re.Match[str], str, str], bool]] = {
     "named-key": _judge_weak,
     "option": _judge_option,
     "short-option": _judge_short_option,
-    "piped-password": _judge_piped,
+    "piped-password": _judge_free,
     "spaced-secret": _judge_spaced,
     "htpasswd": _judge_free,
     "netrc": _judge_netrc,

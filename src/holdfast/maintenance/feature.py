@@ -2,6 +2,32 @@
 
 from holdfast.registry import Feature, Setting, Verb
 
+# By the module and the group in `--help`.
+VERBS = {
+    ("status", "Wait and approve"): {"status": "Show what waits, what runs and what failed."},
+    ("doctor", "Look after"): {"doctor": "Find what is wrong, and repair what needs no decision."},
+    ("history", "Remember"): {"history": "Show what happened, newest first."},
+    ("history", "Sessions and plans"): {
+        "show": "Show one record, the state of a stream, or a session.",
+        "diff": "Show what changed between two records.",
+        "restore": "Bring a stream and its files back to an earlier record.",
+        "conflicts": "Show edits by hand that met a newer change, and choose one of both.",
+    },
+    ("verify", "The journal"): {
+        "verify": "Check the hash chains, and name the first broken record."
+    },
+    ("backup", "The journal"): {
+        "backup": "Copy the journal to a file, or restore it from one.",
+        "export": "Print every record as JSON lines.",
+        "gc": "Remove old records, and give unused space back.",
+        "purge": "Erase a secret that was found too late.",
+    },
+    ("init", "The journal"): {
+        "trust": "Let the settings of this repository name commands and places."
+    },
+    ("demo", "Clients and shells"): {"demo": "Show the main story in a temporary repository."},
+}
+
 FEATURE = Feature(
     "maintenance",
     rank=20,
@@ -15,89 +41,8 @@ FEATURE = Feature(
         ),
     },
     verbs=[
-        Verb(
-            "status",
-            "Show what waits, what runs and what failed.",
-            "Wait and approve",
-            "holdfast.cli.verbs.status",
-        ),
-        Verb(
-            "doctor",
-            "Find what is wrong, and repair what needs no decision.",
-            "Look after",
-            "holdfast.cli.verbs.doctor",
-        ),
-        Verb(
-            "history",
-            "Show what happened, newest first.",
-            "Remember",
-            "holdfast.cli.verbs.history",
-        ),
-        Verb(
-            "show",
-            "Show one record, the state of a stream, or a session.",
-            "Sessions and plans",
-            "holdfast.cli.verbs.history",
-        ),
-        Verb(
-            "diff",
-            "Show what changed between two records.",
-            "Sessions and plans",
-            "holdfast.cli.verbs.history",
-        ),
-        Verb(
-            "restore",
-            "Bring a stream and its files back to an earlier record.",
-            "Sessions and plans",
-            "holdfast.cli.verbs.history",
-        ),
-        Verb(
-            "conflicts",
-            "Show edits by hand that met a newer change, and choose one of both.",
-            "Sessions and plans",
-            "holdfast.cli.verbs.history",
-        ),
-        Verb(
-            "verify",
-            "Check the hash chains, and name the first broken record.",
-            "The journal",
-            "holdfast.cli.verbs.verify",
-        ),
-        Verb(
-            "backup",
-            "Copy the journal to a file, or restore it from one.",
-            "The journal",
-            "holdfast.cli.verbs.backup",
-        ),
-        Verb(
-            "export",
-            "Print every record as JSON lines.",
-            "The journal",
-            "holdfast.cli.verbs.backup",
-        ),
-        Verb(
-            "gc",
-            "Remove old records, and give unused space back.",
-            "The journal",
-            "holdfast.cli.verbs.backup",
-        ),
-        Verb(
-            "purge",
-            "Erase a secret that was found too late.",
-            "The journal",
-            "holdfast.cli.verbs.backup",
-        ),
-        Verb(
-            "trust",
-            "Let the settings of this repository name commands and places.",
-            "The journal",
-            "holdfast.cli.verbs.init",
-        ),
-        Verb(
-            "demo",
-            "Show the main story in a temporary repository.",
-            "Clients and shells",
-            "holdfast.cli.verbs.demo",
-        ),
+        Verb(name, line, group, f"holdfast.cli.verbs.{module}")
+        for (module, group), lines in VERBS.items()
+        for name, line in lines.items()
     ],
 )

@@ -6,8 +6,11 @@ package has the same import name.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+from importlib.metadata import distributions
+from urllib.parse import unquote, urlsplit
 
 from holdfast.kernel.text import quote
 
@@ -39,10 +42,6 @@ def install_command(extra: str, *, prefix: str = "", path: list[str] | None = No
 def _requirement(extra: str, path: list[str]) -> str:
     """What to install, quoted for a shell: a folder, a file or a repository when the copy came from one,
     because no index may have the package."""
-    import json
-    from importlib.metadata import distributions
-    from urllib.parse import unquote, urlsplit
-
     for found in distributions(name=NAME, path=path):
         try:
             origin = json.loads(found.read_text("direct_url.json") or "{}")
@@ -78,8 +77,6 @@ def _checkout() -> str:
 def find_foreign_package(path: list[str] | None = None) -> str:
     """The version and folder of another project's package `holdfast` in this environment; empty when
     there is none."""
-    from importlib.metadata import distributions
-
     for found in distributions(name=FOREIGN, path=sys.path if path is None else path):
         if str(found.metadata["Name"]).lower() != FOREIGN:
             continue

@@ -8,6 +8,7 @@ import os
 
 from holdfast.kernel import clock, config
 from holdfast.kernel.errors import HoldfastError, StoreAway
+from holdfast.kernel.plain_file import unlink_if_any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -105,8 +106,5 @@ def _is_wanted(workspace: Workspace) -> bool:
             return bool(config.load(workspace, journal)[SETTING])
     except HoldfastError:
         return False  # every command says it
-    try:
-        os.unlink(path_of(workspace))
-    except OSError:
-        pass
+    unlink_if_any(path_of(workspace))
     return False

@@ -13,7 +13,7 @@ import time
 from holdfast.kernel import clock
 from holdfast.kernel.clock import Anchor
 from holdfast.kernel.errors import StoreAway
-from holdfast.kernel.plain_file import read_plain
+from holdfast.kernel.plain_file import read_plain, write_aside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,12 +65,9 @@ def keep(workspace: Workspace, anchor: Anchor) -> None:
         return
     if known is not None and abs(known.now() - anchor.now()) <= TOLERATED:
         return
-    path = os.path.join(workspace.home, FILE)
-    unfinished = f"{path}.{os.getpid()}.unfinished"
+    text = f"{anchor.server} {anchor.elapsed} {boot}\n"
     try:
-        with open(unfinished, "w", encoding="ascii") as file:
-            file.write(f"{anchor.server} {anchor.elapsed} {boot}\n")
-        os.rename(unfinished, path)
+        write_aside(os.path.join(workspace.home, FILE), text.encode("ascii"))
     except OSError:
         pass
 

@@ -12,6 +12,7 @@ import apsw
 
 from holdfast.clients.usage.model import TOKENS
 from holdfast.kernel import canonical_json
+from holdfast.kernel.plain_file import unlink_if_any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -340,7 +341,8 @@ def open_tally(home: str) -> Tally:
             try:
                 return Tally(_connect(path))
             except (apsw.CorruptError, apsw.NotADBError):
-                _remove(path)
+                for suffix in ("", "-wal", "-shm"):
+                    unlink_if_any(path + suffix)
             except apsw.Error:
                 break
     return in_memory()
@@ -383,11 +385,3 @@ def _prepared(connection: apsw.Connection) -> apsw.Connection:
     finally:
         connection.execute("COMMIT")
     return connection
-
-
-def _remove(path: str) -> None:
-    for suffix in ("", "-wal", "-shm"):
-        try:
-            os.unlink(path + suffix)
-        except FileNotFoundError:
-            pass
