@@ -32,7 +32,6 @@ MEASUREMENTS = (
     "away",
     "snapshot",
     "undo",
-    "beat_process",
     "beat_load",
     "usage_check",
     "compaction",

@@ -6,6 +6,7 @@ goal for the whole is 78,000.
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import holdfast
@@ -17,18 +18,18 @@ LIMITS = {
     "answers": 982,
     "away": 1264,
     "budgets": 5397,
-    "cli": 3655,
-    "clients": 9417,
+    "cli": 3654,
+    "clients": 9391,
     "contrib": 3235,
     "estop": 416,
     "fleet": 7905,
     "gates": 4017,
     "git": 2591,
-    "hooks": 2647,
-    "journal": 5565,
-    "kernel": 9691,
+    "hooks": 2628,
+    "journal": 5438,
+    "kernel": 9692,
     "loop": 5006,
-    "maintenance": 4534,
+    "maintenance": 4479,
     "mcp": 865,
     "memory": 3144,
     "note": 375,
@@ -36,8 +37,8 @@ LIMITS = {
     "pack": 1658,
     "people": 604,
     "plans": 7398,
-    "processes": 1374,
-    "remote": 1852,
+    "processes": 1371,
+    "remote": 1826,
     "rfc": 4305,
     "runner": 165,
     "session": 8063,
@@ -47,6 +48,8 @@ LIMITS = {
     "usage": 759,
     "web": 4073,
 }
+# How many imports stand inside functions. Wanted are those of the modules that a hook loads, and of optional packages.
+INSIDE = 486
 # A folder that became smaller by this share is written down again.
 SLACK = 0.03
 
@@ -75,3 +78,21 @@ def test_no_folder_grows() -> None:
         if lines.get(name, 0) < most * (1 - SLACK)
     }
     assert shrunk == {}, "lower the limits of these"
+
+
+def count_imports_inside() -> int:
+    """Return how many imports stand inside functions."""
+    inside: set[tuple[Path, int]] = set()
+    for path in SOURCE.rglob("*.py"):
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+                inside |= {
+                    (path, one.lineno)
+                    for one in ast.walk(function)
+                    if isinstance(one, ast.Import | ast.ImportFrom)
+                }
+    return len(inside)
+
+
+def test_no_more_imports_stand_inside_functions() -> None:
+    assert count_imports_inside() <= INSIDE
