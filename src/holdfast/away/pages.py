@@ -6,7 +6,6 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from holdfast.away import tell
-from holdfast.away.digest import URGENT
 from holdfast.away.look_back import AwayRequest, look_back
 from holdfast.away.looked import keep_looked, read_looked
 from holdfast.kernel import clock
@@ -75,7 +74,7 @@ def find_section(page: PageContext) -> dict[str, Any] | None:
 def _shown(one: AwaySession, keys: Mapping[str, str], now: int) -> dict[str, Any]:
     key = keys.get(one["root"], "")
     return {
-        "is_urgent": one["state"] in URGENT,
+        "state": one["state"],
         "label": tell.label(one),
         "about": tell.about(one, now),
         "title": tell.title(one),
