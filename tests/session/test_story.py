@@ -273,3 +273,14 @@ def test_a_long_request_keeps_its_points_and_its_end() -> None:
         assert "Do this plan." in text
         assert all(f"\n  {point[:least]}" in text for point in points), budget
         assert "tell me what is left." in text
+
+
+def test_a_longer_yes_stands_beside_what_it_answers_too() -> None:
+    said = SessionEvent("said", text="The flag has the same hole. Shall I close it the same way?")
+    asked = "yes, let's do this for the flag, and then let's chat about the helpers of every path"
+    text = render(
+        {"seen": observe(None, [*SESSION, said, SessionEvent("prompt", text=asked)])}, 6000
+    )
+    assert (
+        f"  {asked}\n  in reply to the agent: The flag has the same hole. Shall I close it" in text
+    )

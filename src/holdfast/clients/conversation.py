@@ -426,6 +426,13 @@ def lets_go_on(text: str) -> bool:
     return len(text.strip()) <= LONGEST_REPLY and _GO_ON.match(text) is not None
 
 
+def is_reply(text: str) -> bool:
+    """Return whether a prompt says little without what it answers: a short one, or one that begins with "yes"."""
+    return len(text) <= LONGEST_REPLY or (
+        len(text) <= 4 * LONGEST_REPLY and bool(_GO_ON.match(text))
+    )
+
+
 def request_under_way(asked: Sequence[str]) -> str:
     """The last request that says what to do, and is no mere reply; the first one where all are short."""
     whole = [text for text in asked if len(text.strip()) > LONGEST_REPLY]

@@ -6,7 +6,7 @@ comes in, the same events give the same bytes, and folding in parts equals foldi
 
 from __future__ import annotations
 
-from holdfast.clients.conversation import COUNTED_CALL, LONGEST_REPLY, TOOL_CALLS
+from holdfast.clients.conversation import COUNTED_CALL, LONGEST_REPLY, TOOL_CALLS, is_reply
 from holdfast.kernel.patterns import DOTALL, compile_later
 from holdfast.kernel.text import HANDED_OVER, one_line
 from holdfast.observe.commands import COMMAND_STEPS, end_call, take_back_call
@@ -98,7 +98,7 @@ def _end_call(seen: Observation, event: SessionEvent) -> None:
 
 def _add_prompt(seen: Observation, event: SessionEvent) -> None:
     said = _quote(seen, outline(event.text, ROOM["request"] - 200), ROOM["request"] - 200)
-    if seen["said"] and len(said["text"]) <= LONGEST_REPLY:
+    if seen["said"] and is_reply(said["text"]):
         said["after"] = _end_of(seen["said"][-1]["text"], LONGEST_QUESTION)
     close_turn(seen)
     seen["prompts"] += 1

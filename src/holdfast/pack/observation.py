@@ -45,7 +45,7 @@ COMMANDS_TIGHT, PATHS_TIGHT = 0.34, 0.42
 MOST_NAMES = 60
 MOST_GLIMPSED = 30
 # The story's share of the room that requests, rules, tasks and failures leave.
-STORY, STORY_TIGHT = 0.55, 0.25
+STORY, STORY_TIGHT = 0.55, 0.33
 # With less room than this the story's share shrinks: what is used next is needed first.
 ROOM_FOR_STORY = 5200
 MOST_TRIES, ENOUGH_LEFT = 3, 120

@@ -35,6 +35,7 @@ _NO_RULE = 1000.0
 _OF_PERSON = 0.5
 # What each turn came to may take this much, before what says most.
 _OUTCOMES = 0.3
+_TIGHT = 700
 # An outcome with fewer letters says it with the sentence behind it.
 _SHORT = 80
 _LONGEST_HEAD, _LONGEST_LINE = 70, 600
@@ -118,9 +119,11 @@ class Story:
             return most - left
 
         musts = [number for number in ranked if self._facts[number] == _NO_RULE]
-        musts += [number for number, one in enumerate(self._story) if one[2] == ASKED][:1]
-        room -= take(musts, room, room)
-        room -= take(self._outcomes, int(_OUTCOMES * room), 0)
+        first = [number for number, one in enumerate(self._story) if one[2] == ASKED][:1]
+        # In little room, what was found last says more than what came first.
+        is_tight = room < _TIGHT
+        room -= take(musts if is_tight else musts + first, room, room)
+        room -= take(self._outcomes, room if is_tight else int(_OUTCOMES * room), 0)
         room -= take(ranked, room, int(_OF_PERSON * room))
         take(ranked, room, room)
         return self._write(chosen)
