@@ -239,6 +239,16 @@ def test_everything_can_be_read_and_answered_without_javascript(world: World, op
     expect(page.locator("tbody tr")).to_have_count(1)
 
 
+def test_a_note_that_one_button_wants_holds_up_no_other(world: World, opens: Opens) -> None:
+    id = world.verify()
+    page = opens()
+    page.get_by_role("link", name="Dashboard").click()
+    page.get_by_role("button", name="Describe issues").click()
+    assert world.gate(id)["answer"] is None
+    page.get_by_role("button", name="Approve").click()
+    expect(page.locator("#answered")).to_be_visible()
+
+
 def test_narrow_screens_keys_and_accessibility(world: World, opens: Opens) -> None:
     world.start("Secondary-A")
     world.beat("Secondary-A", "x" * 300)

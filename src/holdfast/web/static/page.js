@@ -128,6 +128,9 @@
     act?.();
   });
 
+  // A note that one button wants holds up no other one, which the browser would refuse before it submits.
+  document.addEventListener("click", (event) => event.target.closest("button") && byId("note")?.setCustomValidity(""), true);
+
   document.addEventListener("submit", async (event) => {
     const button = event.submitter;
     const form = event.target;
@@ -137,7 +140,6 @@
       event.preventDefault();
       note.setCustomValidity(button.dataset.needsNote);
       note.reportValidity();
-      note.addEventListener("input", () => note.setCustomValidity(""), { once: true });
       return;
     }
     if (button.dataset.sure === "reached") return;
