@@ -64,7 +64,7 @@ def test_what_needs_a_person_comes_first(night: Path, holdfast: Holdfast) -> Non
 
 def test_a_paragraph_has_what_was_asked_done_and_left(night: Path, holdfast: Holdfast) -> None:
     out = " ".join(holdfast("away").out.split())
-    assert out.startswith("4 sessions in the last 24 hours, 1 of which needs you; cost unknown.")
+    assert out.startswith("4 sessions in the last 24 hours, 1 of which stands still; cost unknown.")
     assert (
         '"Drop the retry on 503 from the payment client." `pytest tests/test_pay.py` fails: '
         '"FAILED tests/test_pay.py::test_timeout - TimeoutError: gateway". It edited pay.py.'

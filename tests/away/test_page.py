@@ -44,7 +44,7 @@ def find(visitor: Visitor) -> Any:
 def test_the_board_tells_what_the_command_tells(visitor: Visitor) -> None:
     told = top(visitor)
     assert [one["session"] for one in told["sessions"]] == [FAILING, OPEN, DONE]
-    assert told["headline"].startswith("4 sessions in the last 24 hours, 1 of which needs you")
+    assert told["headline"].startswith("4 sessions in the last 24 hours, 1 of which stands still")
     page = visitor.get("/board").text
     assert "Since you looked" in page
     assert f"/sessions/{FAILING}" in page

@@ -162,7 +162,7 @@ def headline(away: Away, now: int) -> str:
         return f"Nothing happened {when}."
     said = f"{plural(count, 'session')} {when}"
     if needing:
-        said += f", {needing} of which {'needs' if needing == 1 else 'need'} you"
+        said += f", {needing} of which {'stands' if needing == 1 else 'stand'} still"
     costs = total(away) if count else ""
     return f"{said}; {costs}." if costs else f"{said}."
 
