@@ -101,5 +101,5 @@ def keep_seen(workspace: Workspace, words: Mapping[str, str], person: Person) ->
 
 PAGES = Pages(
     changes=(PageChange("/w/{workspace}/looked", "say that a person looked", keep_seen),),
-    sections=(Section("away", "Since you looked", find_section, rank=15),),
+    sections=(Section("away", "Since you looked", find_section, rank=22),),
 )
