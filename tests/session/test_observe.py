@@ -491,5 +491,13 @@ def test_the_observation_stays_bounded_whatever_comes_in(rounds: int) -> None:
             ],
         )
         if number % 100 == 0 or number > rounds - 10:
-            assert len(json.dumps(state)) <= LARGEST
             assert len(json.dumps(state, ensure_ascii=False).encode("utf-8", "replace")) <= LARGEST
+
+
+@pytest.mark.parametrize("letter", ["请", "д", "é"])
+def test_a_long_request_keeps_as_many_bytes_in_every_language(letter: str) -> None:
+    seen = observe(None, [SessionEvent("prompt", text=letter * 3000)])
+    latin = observe(None, [SessionEvent("prompt", text="x" * 3000)])
+    assert seen["request"] is not None
+    assert latin["request"] is not None
+    assert len(seen["request"]["text"].encode()) > 0.7 * len(latin["request"]["text"])

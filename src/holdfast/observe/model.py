@@ -7,6 +7,7 @@ of the sum of all uses, measured on a clock of calls that runs on. Such numbers 
 
 from __future__ import annotations
 
+from holdfast.kernel import canonical_json
 from holdfast.kernel.patterns import compile_later
 
 TYPE_CHECKING = False
@@ -293,12 +294,10 @@ def oldest(items: list[Any], most: int, room: int) -> list[Any]:
 
 
 def size_of(value: Any) -> int:
-    """How many bytes a value takes as JSON."""
+    """Return how many bytes a value takes as JSON."""
     if isinstance(value, str) and value.isascii() and value.isprintable():
         return len(value) + 2 + value.count('"') + value.count("\\")
-    from json import dumps  # with `re` behind it; a session's start seldom comes here
-
-    return len(dumps(value))
+    return len(canonical_json.dumps(value).encode())
 
 
 def clipped(text: str, most: int) -> str:

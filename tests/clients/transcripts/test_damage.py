@@ -14,6 +14,7 @@ from hypothesis import strategies as some
 from holdfast.clients import conversation
 from holdfast.clients.claude import transcript as claude_transcript
 from holdfast.clients.codex import transcript as codex_transcript
+from holdfast.kernel import canonical_json
 from holdfast.observe import fold as observe
 from holdfast.observe.model import LARGEST
 from holdfast.pack import pack
@@ -54,7 +55,7 @@ def whole(transcript: ModuleType, *lines: bytes) -> str:
     for size in (0, 1 << 30):
         events = conversation.read(transcript, lines, conversation.new_state(), size=size)
         seen = observe.observe(None, events)
-        assert len(json.dumps(seen)) <= LARGEST
+        assert len(canonical_json.dumps(seen).encode()) <= LARGEST
         text = pack.render({"seen": seen}, 6000)
         assert len(text) <= 6000
         text.encode("utf-8", "surrogatepass")
