@@ -133,6 +133,7 @@ ELSEWHERE = {
     "kernel/plain_file.py": "whole files in folders of ours",
     "kernel/rename.py": "the system's renames",
     # The journal's home and the user's own folders.
+    "away/looked.py": "a file in the user's own state folder",
     "journal/": "the journal's home",
     "remote/": "the journal's home and the user's folder",
     "processes/": "the journal's home, the user's folder, and what this process started",

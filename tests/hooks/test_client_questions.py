@@ -119,12 +119,12 @@ def test_the_page_shows_it_under_needs_you(
     # A copy of the page lasts five seconds; no test waits for that.
     monkeypatch.setattr(page_cache, "LASTS", 0.0)
     monkeypatch.setattr(page_cache, "SHARE", 0)
-    assert "Nothing waits for you." in visitor.get("/board").text
+    assert "Needs you" not in visitor.get("/board").text
     ask("claude", "PermissionRequest", **BASH)
     text = visitor.get("/board").text
     assert "May Bash run: make deploy?" in text
     assert 'id="waits-s1"' in text, "a notification leads there"
-    assert "Nothing waits for you." not in text
+    assert "Needs you" in text
     ask("claude", "PostToolUse", **BASH)
     assert "make deploy" not in visitor.get("/board").text
 

@@ -42,7 +42,7 @@ class Story(NamedTuple):
 
 def _agent(call: Callable[..., Answer]) -> None:
     call("agent", "start", "Secondary-A", "--feature", "feature_02")
-    call("agent", "beat", "Secondary-A", "--step", "the first step")
+    call("agent", "beat", "Secondary-A", "--step", "the first step", "--recovery", "Read spec.md.")
 
 
 def _track(call: Callable[..., Answer]) -> None:

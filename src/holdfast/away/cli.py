@@ -17,7 +17,7 @@ from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ProgressLine, safe, style, terminal_size
 from holdfast.kernel.durations import instant_since
-from holdfast.kernel.text import fit, plural, width
+from holdfast.kernel.text import fit, plural, quote, width
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,7 +79,7 @@ def _lines(away: Away, now: int, *, everything: bool) -> Iterator[str]:
     yield style(tell.headline(away, now), bold=True)
     if not away["count"] and not away["waits"]:
         if away["seen_since"]:
-            yield f"What you saw then: holdfast away --since {away['seen_since']}"
+            yield f"What you saw then: holdfast away --since {quote(away['seen_since'])}"
         return
     for waiting in away["waits"]:
         yield ""

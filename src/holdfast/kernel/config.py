@@ -12,7 +12,6 @@ from holdfast import registry
 from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import HoldfastError, NotAllowed
 from holdfast.kernel.plain_file import read_plain
-from holdfast.kernel.text import nearest
 from holdfast.kernel.workspace import CONFIG_FILE
 from holdfast.registry import Setting
 
@@ -246,6 +245,8 @@ def check(settings: Mapping[str, Any], source: str) -> dict[str, Any]:
         known = tables()
     for name, value in settings.items():
         if name not in known.settings:
+            from holdfast.kernel.text import nearest
+
             if registry.is_closed() and not nearest(name, known.settings, ""):
                 continue  # perhaps of another distribution, whose settings a hook does not know
             raise HoldfastError(
@@ -357,6 +358,8 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
             and variable not in known.variables
             and not variable.startswith(ANSWERS)
         ):
+            from holdfast.kernel.text import nearest
+
             raise HoldfastError(
                 f"There is no variable {variable}.",
                 hint=nearest(variable, sorted({*names, *known.variables})),

@@ -41,7 +41,9 @@ def test_every_page_of_a_journal_on_a_server(world: World, tmp_path: Path, git: 
     ids |= {"run": plans.id, "record": record}
     with Visitor([str(world.root)]) as visitor:
         visitor.sign_in()
-        for page in pages():
+        # A client's question waits in the journal of its own machine alone.
+        shown = [page for page in pages() if page.name not in ("question", "waiting")]
+        for page in shown:
             path = page.path.format(workspace=world.key, id=ids.get(page.name, ""))
             assert visitor.get(path).status_code == 200, path
             assert visitor.get(f"{path}.json").json()["ok"], path
@@ -55,7 +57,7 @@ def test_every_page_of_a_journal_on_a_server(world: World, tmp_path: Path, git: 
     with Visitor([str(tmp_path / "there")]) as visitor:
         visitor.sign_in()
         key = next(iter(Site([str(tmp_path / "there")]))).key
-        for page in pages():
+        for page in shown:
             path = page.path.format(workspace=key, id=ids.get(page.name, ""))
             assert visitor.get(path).status_code == 200, path
         (agent,) = visitor.data("/fleet.json")["agents"]
