@@ -18,7 +18,7 @@ import pytest
 # for a note, and 260 functions for a checkpoint.
 LIMITS = {
     "note": (97, 360, 7),
-    "checkpoint": (151, 605, 9),
+    "checkpoint": (151, 606, 9),
     # With the look whether sessions were kept today: its module, the launcher's folder.
     "stop": (131, 490, 9),
     # With the look for kept sessions of this folder.

@@ -147,3 +147,15 @@ def test_what_a_subagent_wrote_is_the_sessions(shop: Path, put: Put, holdfast: H
             "files"
         ]
     ] == ["mail.py"]
+
+
+def test_a_program_of_an_archives_configuration_does_not_run(
+    repository: Path, git: Git, holdfast: Holdfast, tmp_path: Path
+) -> None:
+    (repository / "one.txt").write_text("one\n")
+    (repository / ".gitattributes").write_text("*.txt diff=evil\n")
+    git("add", "--all")
+    git("commit", "--quiet", "-m", "of the stranger")
+    git("config", "diff.evil.textconv", f"touch {tmp_path / 'owned'}; cat")
+    assert "of the stranger" in holdfast("why", "one.txt:1").out
+    assert not (tmp_path / "owned").exists()

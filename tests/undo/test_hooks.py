@@ -16,6 +16,7 @@ from holdfast.undo import hooks as undo_hooks
 from tests.hooks import launcher_scene
 from tests.hooks.launcher_scene import Hooks, begin
 from tests.hooks.world import STOP
+from tests.patience import within
 from tests.session import world as session_world
 from tests.session.world import Holdfast, wait_for
 
@@ -80,3 +81,14 @@ def test_a_prompt_whose_process_was_killed_is_kept_by_the_next_event(
     assert [name for name in os.listdir(kept) if not name.startswith(".")]
     deferred_events.finish(discover(), 30.0)
     assert rows(holdfast) == [("claude", "Kept later", True)]
+
+
+def test_a_pipe_in_the_place_of_the_mark_holds_up_no_prompt(hooks: Hooks) -> None:
+    begin(hooks, "claude")
+    undo_hooks.mark(discover())
+    os.unlink(mark())
+    os.mkfifo(mark())
+    with within(2, "the mark in Python"):
+        undo_hooks.mark(discover())
+    with within(5, "the launcher"):
+        assert hooks("claude", PROMPT["claude"], prompt="Make it faster") == {}

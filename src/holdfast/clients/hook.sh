@@ -254,7 +254,7 @@ keep() {
   set -C
   # A state of the work tree is taken behind the prompt; `undo/hooks.py` has the file.
   if [ $means = prompt ]; then
-    [ -L "$private/taking" ] || true >"$private/taking"
+    [ -e "$private/taking" -o -L "$private/taking" ] || true >"$private/taking"
   fi
   case $event in
   Stop | AfterAgent) say "$turn" >"$kept" ;;

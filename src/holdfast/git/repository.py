@@ -131,7 +131,7 @@ def head_of(place: Place) -> GitHead:
     text = _read(os.path.join(place.git_dir, "HEAD"))
     if text is None or os.path.isdir(os.path.join(place.common_dir, "reftable")):
         return _unknown()
-    if _is_commit(text):
+    if is_object_name(text):
         return {"commit": text, "branch": None, "detached": True, "known": True}
     name = text[len(SYMBOLIC) :].strip()
     if not text.startswith(SYMBOLIC) or name == ELSEWHERE:
@@ -154,8 +154,8 @@ def _resolve(place: Place, name: str) -> tuple[str | None, bool]:
         text = _read(os.path.join(folder, name))
         if text is None:
             packed = _find_packed(place.common_dir, name)
-            return packed, packed is None or _is_commit(packed)
-        if _is_commit(text):
+            return packed, packed is None or is_object_name(packed)
+        if is_object_name(text):
             return text, True
         if not text.startswith(SYMBOLIC):
             return None, False
@@ -179,5 +179,6 @@ def _read(file: str) -> str | None:
         return None
 
 
-def _is_commit(text: str) -> bool:
-    return len(text) in (40, 64) and OBJECT_NAME.issuperset(text)
+def is_object_name(text: object) -> bool:
+    """Return whether a text is the whole name of an object. Git takes other texts for options and for expressions."""
+    return isinstance(text, str) and len(text) in (40, 64) and OBJECT_NAME.issuperset(text)

@@ -18,7 +18,7 @@ from holdfast.git.run import Running, git
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import from_os_error
 from holdfast.kernel.lock import WorkspaceLock
-from holdfast.kernel.plain_file import open_plain, read_plain
+from holdfast.kernel.plain_file import open_plain, read_plain, remove_links, write_aside
 from holdfast.kernel.text import split_words
 
 SCHEMA = 1
@@ -32,6 +32,7 @@ SETTINGS = split_words(
 )
 GITLINK = "160000"
 KNOWN = "facts.json"
+INDEX = "index."
 LOCK = "lock"
 WRITE_COMMIT = ("hash-object", "-t", "commit", "-w", "--stdin")
 WRITE_REF = ("update-ref", "--no-deref", "--stdin", "-z")
@@ -71,6 +72,8 @@ class Shadow:
         self._lock = WorkspaceLock(self.folder, LOCK_SECONDS)
 
     def __enter__(self) -> Shadow:
+        # An archive of a repository can bring this folder, too.
+        remove_links(self.folder)
         try:
             self._lock.__enter__()
         except OSError as error:
@@ -127,7 +130,8 @@ class Shadow:
             return False
         if not isinstance(facts, dict) or facts.keys() != _empty().keys():
             return False
-        if facts["schema"] != SCHEMA:
+        name = str(facts["index"])
+        if facts["schema"] != SCHEMA or not name.startswith(INDEX) or os.sep in name:
             return False
         self.facts = facts  # type: ignore[assignment]
         # We hold the lock, so the process that left git's own is dead, or an orphan that must not be met.
@@ -168,10 +172,7 @@ class Shadow:
 
     def _remember(self) -> None:
         """Keep what is known. Not synced: when it is lost, the index is made anew."""
-        path = os.path.join(self.folder, KNOWN)
-        with open(f"{path}.new", "w", encoding="ascii") as file:
-            json.dump(self.facts, file)
-        os.rename(f"{path}.new", path)
+        write_aside(os.path.join(self.folder, KNOWN), json.dumps(self.facts).encode("ascii"))
 
     def _adopt(self) -> None:
         """Lift the flags by which the user's index looks away from changes."""
@@ -204,7 +205,7 @@ def join_names(paths: Iterable[str]) -> bytes:
 def _empty() -> Facts:
     return {
         "schema": SCHEMA,
-        "index": f"index.{new_id()[:8]}",
+        "index": f"{INDEX}{new_id()[:8]}",
         "seen": [],
         "forced": [],
         "gone": [],

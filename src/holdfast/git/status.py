@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from holdfast.git.repository import GitError, Place, locate, read_head
+from holdfast.git.repository import GitError, Place, is_object_name, locate, read_head
 from holdfast.git.run import Running, git, run
 from holdfast.kernel import clock
 from holdfast.kernel.digest import digest
@@ -136,8 +136,10 @@ def is_ignored(root: str, name: str) -> bool:
 
 
 def files_between(root: str, before: str, after: str) -> list[str]:
-    """The files that differ between two commits, seen from the asked folder."""
+    """The files that differ between two commits, seen from the asked folder. A record says which commits."""
     place = locate(root)
+    if not (is_object_name(before) and is_object_name(after)):
+        raise GitError("A record names a commit by what is no commit's name.")
     output = git(place.top, *BETWEEN, before, after)
     names = [name for name in os.fsdecode(output).split("\0") if name]
     return [place.from_root(name) for name in names]

@@ -36,7 +36,7 @@ class WorkspaceLock:
 
     def acquire(self) -> None:
         """OSError where the lock's file cannot be opened, StoreAway where others hold it too long."""
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         path = f"{self._home}/{self._file}"
         try:
             self._descriptor = os.open(path, flags, 0o600)

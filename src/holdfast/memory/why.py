@@ -166,7 +166,8 @@ def _line_of(path: str, line: int) -> str:
 
 def _blame(top: str, path: str, line: int) -> Origin | None:
     """Return the commit that a line is from, with the name that the file had in it."""
-    arguments = ("blame", "--porcelain", "-L", f"{line},{line}", "--", os.path.relpath(path, top))
+    name = os.path.relpath(path, top)
+    arguments = ("blame", "--no-textconv", "--porcelain", f"-L{line},{line}", "--", name)
     try:
         printed = git(top, *arguments).decode("utf-8", "replace").split("\n")
     except HoldfastError:

@@ -14,12 +14,13 @@ import shutil
 import stat
 from typing import TYPE_CHECKING, TypedDict
 
+from holdfast.git.repository import is_object_name
 from holdfast.git.shadow_index import join_names
 from holdfast.kernel.crash import reached
 from holdfast.kernel.digest import id_of, new_id
-from holdfast.kernel.errors import from_os_error
+from holdfast.kernel.errors import NotAllowed, from_os_error
 from holdfast.kernel.plain_file import open_plain, read_plain, write_all, write_synced
-from holdfast.kernel.tree_file import UNFINISHED, TreeFile, exchange, place_new
+from holdfast.kernel.tree_file import UNFINISHED, TreeFile, exchange, place_new, refuse_name
 from holdfast.kernel.views.files import identity
 
 if TYPE_CHECKING:
@@ -76,9 +77,22 @@ def read_intent(store: Store) -> Intent | None:
     """Return the undo that was cut off; None where none was."""
     try:
         intent: Intent = json.loads(read_plain(path_of(store), LARGEST_INTENT, follow=False))
-    except (OSError, ValueError):
+        is_sound = _is_sound(intent)
+    except (OSError, NotAllowed, ValueError, TypeError, KeyError, AttributeError):
         return None
-    return intent
+    return intent if is_sound else None
+
+
+def _is_sound(intent: Intent) -> bool:
+    """Return whether what is under way can be done: an archive of a repository can bring such a file."""
+    for step in intent["steps"]:
+        refuse_name("", step["path"])
+        refuse_name("", step["aside"])
+    for folder in (*intent["make"], *intent["remove"], *intent["keep"]):
+        refuse_name("", folder)
+    commits = intent["commits"]
+    names = (commits["head"], commits["index"]) if commits else ()
+    return all(is_object_name(name) for name in names if name)
 
 
 def forget_intent(store: Store) -> None:

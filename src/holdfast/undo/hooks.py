@@ -24,8 +24,11 @@ UNKEPT = ("git_missing", "too_large")
 def mark(workspace: Workspace) -> None:
     """Say that a state is about to be taken."""
     path = os.path.join(workspace.prepare_private(), MARK)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(path, flags, 0o600)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        descriptor = os.open(path, flags, 0o600)
+    except OSError:
+        return  # a pipe is in its place
     try:
         os.utime(descriptor)
     finally:
