@@ -90,6 +90,11 @@ workspace = "another/team"
 epic = "../elsewhere"
 [undo]
 include = ".env"
+[answers]
+hold_seconds = 60
+[memory]
+keep_days = 1
+keep_megabytes = 1
 """
     )
     return mark
@@ -119,7 +124,10 @@ def guarded() -> dict[str, str]:
     return {name: one.guard for name, one in config.tables().settings.items() if one.guard}
 
 
-def test_the_guarded_settings_do_not_count_and_the_harmless_do() -> None:
+def test_the_guarded_settings_do_not_count_and_the_harmless_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("HOLDFAST_MEMORY_KEEP_DAYS")
     clone_settings(1)
     settings = config.load(discover())
     assert settings["session.stale_hours"] == 7
@@ -143,8 +151,8 @@ def test_every_setting_that_names_something_is_guarded() -> None:
     settings = config.tables().settings
     named = {name for name, one in settings.items() if isinstance(one.default, (str, dict))}
     outside = {name for name, one in settings.items() if one.environment_only}
-    numbers = {"answers.hold_seconds"}  # a repository must not hold up a client
-    assert named - harmless - outside - {"journal.url"} == set(guarded()) - numbers
+    numbers = {"answers.hold_seconds", "memory.keep_days", "memory.keep_megabytes"}
+    assert (named - harmless - outside - {"journal.url"}) | numbers == set(guarded())
 
 
 def test_show_lists_each_with_what_it_may_do(holdfast: Holdfast) -> None:
@@ -516,3 +524,34 @@ def test_a_command_from_the_future_is_dated_now(holdfast: Holdfast) -> None:
     holdfast("note", "two")
     records = holdfast("history", "note:default", "--json").data["records"]
     assert all(record["at"] < "2090" for record in records)
+
+
+@pytest.mark.parametrize("name", ["holdfast.toml", "pyproject.toml"])
+def test_a_settings_file_that_leads_out_of_the_tree_is_not_followed(
+    holdfast: Holdfast, git: Git, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "mine").write_text("password = of the person\n")
+    Path(name).symlink_to(tmp_path / "mine")
+    git("add", name)
+    git("commit", "--quiet", "-m", "a link")
+    done = holdfast("note", "mine")
+    assert "password" not in done.err
+    assert "TOML" not in done.err
+    if name == "holdfast.toml":
+        assert "is a link that leads out of the work tree, and is not followed" in done.err
+        assert "is not followed" in " ".join(holdfast("status").out.split())
+    else:
+        assert done.code == 0, done.err
+
+
+def test_a_settings_file_that_leads_to_another_of_the_tree_counts(holdfast: Holdfast) -> None:
+    Path("settings.toml").write_text(HARMLESS)
+    Path("holdfast.toml").symlink_to("settings.toml")
+    assert config.load(discover())["session.stale_hours"] == 7
+
+
+def test_a_clone_removes_no_kept_session_of_other_projects(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HOLDFAST_MEMORY_KEEP_DAYS")
+    Path("holdfast.toml").write_text("[memory]\nkeep_days = 1\nkeep_megabytes = 0\n")
+    settings = config.load(discover())
+    assert (settings["memory.keep_days"], settings["memory.keep_megabytes"]) == (365, 500)

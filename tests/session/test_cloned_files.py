@@ -181,3 +181,14 @@ def test_an_issue_that_i_name_is_followed_in_a_tracked_progress_file(
     holdfast("checkpoint", "--status", "later")
     assert [what for what, _ in linear.writes] == ["create", "update"]
     assert "not followed" not in holdfast("status").out
+
+
+def test_a_link_in_the_place_of_a_progress_file_holds_no_resume_up(
+    repository: Path, git: Git, holdfast: Holdfast
+) -> None:
+    PROGRESS.symlink_to("nowhere")
+    came_with_a_clone(git, PROGRESS)
+    assert "There is nothing to resume here." in holdfast("resume").err
+    assert holdfast("note", "mine").code == 0
+    done = holdfast("resume")
+    assert "cannot be read" not in done.err

@@ -128,17 +128,28 @@ def untrusted_in(workspace: Workspace, settings: Mapping[str, Any]) -> dict[str,
 
 
 def config_file(workspace: Workspace) -> str:
-    """The file that holds the settings, or nothing."""
+    """The file that holds the settings, or nothing. A link that leads out of the work tree is not followed."""
     for name in (CONFIG_FILE, "pyproject.toml"):
         path = os.path.join(workspace.root, name)
-        if os.path.isfile(path):
+        if os.path.isfile(path) and not (os.path.islink(path) and _leads_out(workspace, path)):
             return path
     return ""
+
+
+def _leads_out(workspace: Workspace, path: str) -> bool:
+    return not os.path.realpath(path).startswith(f"{workspace.root}/")
 
 
 def from_file(workspace: Workspace, journal: Journal | None) -> dict[str, Any]:
     """The settings of the workspace's file alone."""
     path = config_file(workspace)
+    named = os.path.join(workspace.root, CONFIG_FILE)
+    if path != named and os.path.islink(named) and _leads_out(workspace, named):
+        raise HoldfastError(
+            f"{named} is a link that leads out of the work tree, and is not followed.",
+            hint="Put a file with settings in its place, or remove it.",
+            kind="bad_config",
+        )
     if not path:
         return {}
     status = os.stat(path)

@@ -17,9 +17,12 @@ FEATURE = Feature(
         "memory.keep_days": Setting(
             365,
             "How many days past sessions are kept after their client deleted the transcripts; 0 keeps none.",
+            guard="remove kept sessions of all projects, or keep none",
         ),
         "memory.keep_megabytes": Setting(
-            500, "How many megabytes kept sessions may take; the oldest go first."
+            500,
+            "How many megabytes kept sessions may take; the oldest go first.",
+            guard="remove kept sessions of all projects",
         ),
     },
     places="holdfast.memory.files:PLACES",

@@ -8,9 +8,10 @@ from holdfast.clients.table import own_id, title_of, titles
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.text import quote
+from holdfast.kernel.tree_file import TreeFile
 from holdfast.kernel.views.files import Unreadable
 from holdfast.session import client_process, session_files, sessions
-from holdfast.session.ccc_files import folder_of, read_progress
+from holdfast.session.ccc_files import folder_of, path_of, read_progress
 from holdfast.session.rules import progress
 from holdfast.session.rules import session as rules
 from holdfast.session.rules.model import PROGRESS_FILE
@@ -275,15 +276,16 @@ def session_of_file(workspace: Workspace, around: ResumeContext | None) -> Sessi
     Without one, what waits around a session is still worth a pack."""
     try:
         read = read_progress(workspace)
-    except FileNotFoundError:
+    except (FileNotFoundError, Unreadable, rules.Unparsable) as problem:
+        # A link of its name, which a repository can hold, is no progress; `status` names it.
+        if TreeFile(workspace.root, path_of(workspace, PROGRESS_FILE)).is_file():
+            raise HoldfastError(
+                f"{PROGRESS_FILE} cannot be read: {problem}.",
+                hint="Correct it; `holdfast checkpoint` keeps a copy of it in quarantine.",
+            ) from None
         if around is not None:
             return rules.initial(rules.stream_of(""))
         raise NotFound("There is nothing to resume here.", hint=_why_nothing(workspace)) from None
-    except (Unreadable, rules.Unparsable) as problem:
-        raise HoldfastError(
-            f"{PROGRESS_FILE} cannot be read: {problem}.",
-            hint="Correct it; `holdfast checkpoint` keeps a copy of it in quarantine.",
-        ) from None
     state = rules.initial(rules.stream_of(""))
     return {**state, "progress": read, "folder": folder_of(workspace)}
 
