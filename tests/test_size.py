@@ -22,7 +22,7 @@ LIMITS = {
     "clients": 9398,
     "contrib": 3235,
     "estop": 416,
-    "fleet": 7905,
+    "fleet": 7986,
     "gates": 4017,
     "git": 2595,
     "hooks": 2628,

@@ -339,3 +339,68 @@ def test_nothing_of_an_upstream_project_s_file_is_lost(scene: Scene, holdfast: H
     assert saved["previous_agent"] == "Secondary-Z"
     assert saved["ready_for_sync"] is False
     assert saved["completed_steps"] == ["S2.P1 complete (Research Phase)"]
+
+
+MV = "mv agent_checkpoints/secondary_a.json agent_checkpoints/secondary_a_crashed_$(date +%s).json"
+
+
+@pytest.mark.clause("FLEET-70")
+@pytest.mark.parametrize("knows", ["file", "journal", "copy"])
+def test_a_list_proposes_to_take_over_what_the_document_s_mv_archived(
+    scene: Scene, git: Git, holdfast: Holdfast, shell: Shell, knows: str
+) -> None:
+    """Where the agent's own worktree still has its copy, too: nothing brings the archived file back."""
+    scene.now = clock.now()
+    tree = scene.root.parent / "own"
+    holdfast("agent", "start", PRIMARY, "--feature", "feature_01")
+    if knows == "journal":
+        holdfast("agent", "start", A, "--feature", FEATURE)
+    else:
+        scene.later(-120).write("secondary_a", feature=FEATURE)
+    if knows == "copy":
+        git("worktree", "add", "--quiet", str(tree), at=scene.root)
+        shutil.copytree(scene.path().parent, tree / "agent_checkpoints")
+        (tree / "half.md").write_text("half a page\n", "utf-8")
+    shell(MV, scene.root)
+    said = holdfast("agent", "list").out
+    assert "holdfast agent takeover Secondary-A --by NEW" in said
+    assert "agent resume" not in said
+    answer = holdfast("agent", "takeover", A, "--by", C)
+    assert answer.code == 0, answer.err
+    assert (scene.file("secondary_c")["feature"], scene.path().exists()) == (FEATURE, False)
+    listed = holdfast("agent", "list").out
+    assert C in listed
+    assert A not in listed
+    if knows == "copy":
+        assert "secondary_a_crashed_" in shell("ls agent_checkpoints", tree)
+        assert "secondary_a.json" not in shell("ls agent_checkpoints", tree)
+        command = next(one for one in answer.out.splitlines() if "snapshot restore" in one).split()
+        assert holdfast(*command[1:]).code == 0
+        assert (scene.root / "half.md").read_text("utf-8") == "half a page\n"
+
+
+def test_a_successor_that_wrote_its_own_file_after_the_mv_resumes(
+    scene: Scene, holdfast: Holdfast, shell: Shell
+) -> None:
+    holdfast("agent", "start", A, "--feature", FEATURE)
+    shell(MV, scene.root)
+    scene.now = clock.now()
+    scene.write("secondary_c", agent_id=C, feature=FEATURE)
+    answer = holdfast("agent", "resume", C, "--yes")
+    assert answer.code == 0, answer.err
+    assert holdfast("agent", "beat", C, "--step", "Mine").code == 0
+
+
+def test_a_file_whose_removal_was_committed_is_modified_no_more(
+    scene: Scene, git: Git, holdfast: Holdfast
+) -> None:
+    (scene.root / "old.md").write_text("old\n", "utf-8")
+    git("add", "old.md", at=scene.root)
+    git("commit", "--quiet", "-m", "old", at=scene.root)
+    holdfast("agent", "start", A, "--feature", FEATURE)
+    (scene.root / "old.md").unlink()
+    holdfast("agent", "beat", A, "--step", "Remove it", "--file", "ignored/by/git.md")
+    assert scene.file()["files_modified"] == ["ignored/by/git.md", "old.md"]
+    git("commit", "--quiet", "--all", "-m", "without it", at=scene.root)
+    holdfast("agent", "beat", A, "--step", "Removed")
+    assert scene.file()["files_modified"] == ["ignored/by/git.md"], "what was said stays"

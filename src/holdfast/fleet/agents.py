@@ -206,11 +206,8 @@ def describe_files(agent: FleetAgent, feature: str) -> dict[str, Any]:
 
 
 def _refuse_taken(agent: FleetAgent, feature: str) -> None:
-    """Also the file of an agent that does not use holdfast owns its feature. An owner whose file was
-    archived by hand owns it no more."""
-    owner = agent.writer.load(agent.epic.stream("feature", feature))["owner"]
-    if owner and owner != agent.id:
-        agent.context.agent(owner).end_if_archived()
+    """Also the file of an agent that does not use holdfast owns its feature."""
+    _end_archived_owner(agent, feature)
     for entry in listing(agent.epic, agent.context.now):
         others = entry["feature"] == feature and entry["status"] != "COMPLETE"
         if others and entry["agent_id"] != agent.id:
@@ -220,6 +217,13 @@ def _refuse_taken(agent: FleetAgent, feature: str) -> None:
                 hint=f"Take it over: holdfast agent takeover {quote(entry['agent_id'])} --by {quote(agent.id)}",
                 kind="feature_taken",
             )
+
+
+def _end_archived_owner(agent: FleetAgent, feature: str) -> None:
+    """Another owner of the feature whose file was archived by hand owns it no more."""
+    owner = agent.writer.load(agent.epic.stream("feature", feature))["owner"]
+    if owner and owner != agent.id:
+        agent.context.agent(owner).end_if_archived()
 
 
 def _introduce(agent: FleetAgent, feature: str) -> None:
@@ -286,6 +290,7 @@ def _resume(context: FleetContext, request: ResumeAgentRequest) -> AgentResult:
         "origin": origin,
         **describe_files(agent, feature),
     }
+    _end_archived_owner(agent, feature)
     claim = {"do": "claim", "agent": agent.id, "session": life["session"], "decision": "resume"}
     if content:
         command["backup"] = backups.renew(agent.epic, agent.state, content, context.now)

@@ -13,6 +13,7 @@ from holdfast.fleet.rules.model import (
     BACKUPS,
     BACKUPS_KEPT,
     CHECKPOINTS,
+    agent_of,
     backup_path,
     checkpoint_path,
     is_archive,
@@ -163,12 +164,39 @@ def find_newest_archive(epic: Epic, agent: str) -> str:
     return f"{CHECKPOINTS}/{newest}" if newest else ""
 
 
+def list_archived(epic: Epic) -> list[tuple[str, str, str]]:
+    """Return the crashed agents whose checkpoints are in an archive only: each with the newest archive, and the
+    feature that it names."""
+    found = []
+    names = (name.partition("_crashed_") for name in epic.tree_file(CHECKPOINTS).names_if_any())
+    for stem in sorted({stem for stem, crashed, _ in names if crashed}):
+        path = find_newest_archive(epic, agent_of(stem))
+        saved = _read(epic, path) if "_crashed_" in path else None
+        if saved and saved.get("status") != "COMPLETE":
+            found.append((agent_of(stem), path, str(saved.get("feature", ""))))
+    return found
+
+
+def _read(epic: Epic, path: str) -> dict[str, Any] | None:
+    """Return the fields of a checkpoint, None where it cannot be read."""
+    try:
+        return _parse(read_file(epic.tree_file(path))[1])
+    except (HoldfastError, OSError, Unreadable):
+        return None
+
+
 def put_away(copy: Epic | None, agent: str, archive: str) -> None:
     """Rename the copy of a checkpoint in its agent's worktree, as the file itself was."""
     if copy is not None:
         with suppress(HoldfastError, OSError):
             if copy.tree_file(archive).status() is None:
                 copy.tree_file(checkpoint_path(agent)).rename(copy.tree_file(archive))
+
+
+def is_copy_of_archive(home: Epic, other: Epic, agent: str) -> bool:
+    """Whether an agent's checkpoint in another worktree is of a session that was archived at the Epic Path."""
+    saved = _read(other, checkpoint_path(agent)) or {}
+    return bool(find_archive(home, agent, str(saved.get("session_id", ""))))
 
 
 def find_archive(epic: Epic, agent: str, session: str) -> str:
@@ -179,10 +207,7 @@ def find_archive(epic: Epic, agent: str, session: str) -> str:
         kind = name.removeprefix(f"{stem_of(agent)}_")
         if kind.startswith(("crashed_", "aborted_")) and kind != name and is_archive(name):
             path = f"{CHECKPOINTS}/{name}"
-            try:
-                saved = _parse(read_file(epic.tree_file(path))[1])
-            except (OSError, Unreadable):
-                continue
+            saved = _read(epic, path)
             if saved is not None and saved.get("session_id") == session:
                 return path
     return ""

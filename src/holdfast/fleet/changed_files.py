@@ -9,6 +9,7 @@ from holdfast.fleet.rules.model import CHECKPOINTS, COMMS
 from holdfast.git.repository import GitError
 from holdfast.git.run import git
 from holdfast.git.status import read_status
+from holdfast.kernel.clock import instant_of
 from holdfast.kernel.workspace import TOOL_FOLDER
 
 TYPE_CHECKING = False
@@ -39,6 +40,8 @@ def look(agent: FleetAgent, said: Sequence[str]) -> tuple[list[str], list[str]]:
         changed = [name for name in names if not name.startswith("../")]
         left = [name for name in known if name not in changed and name not in said]
         tracked = _list_tracked(here.root, left) if left else []
+        gone = [name for name in left if not os.path.lexists(os.path.join(here.root, name))]
+        tracked += _list_removed(here.root, gone, saved.get("last_checkpoint")) if gone else []
     except (GitError, OSError):
         return [], []
     if len(streams_begun_in(here.workspace)) > 1:
@@ -49,3 +52,12 @@ def look(agent: FleetAgent, said: Sequence[str]) -> tuple[list[str], list[str]]:
 def _list_tracked(root: str, names: Sequence[str]) -> list[str]:
     output = git(root, "--literal-pathspecs", "ls-files", "-z", "--", *names)
     return [name for name in os.fsdecode(output).split("\0") if name in names]
+
+
+def _list_removed(root: str, names: Sequence[str], since: object) -> list[str]:
+    """Return the names that a commit removed after a time."""
+    after = f"--since=@{(instant_of(since) or 0) // 1000}"
+    options = (after, "--diff-filter=D", "--no-renames", "--format=", "--name-only", "--relative")
+    output = git(root, "--literal-pathspecs", "log", "-z", *options, "--", *names)
+    removed = os.fsdecode(output).split("\0")
+    return [name for name in names if name in removed]

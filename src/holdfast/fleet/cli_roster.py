@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
+from types import MappingProxyType
 
 import click
 
@@ -23,7 +24,7 @@ from holdfast.cli.terminal import (
 from holdfast.fleet.cli_beat import context_for
 from holdfast.fleet.context import FleetContext
 from holdfast.fleet.monitor import CheckAction, check
-from holdfast.fleet.roster import AgentEntry, epics_with_agents, list_agents
+from holdfast.fleet.roster import AgentEntry, epics_with_agents, list_agents, takeovers_of_archived
 from holdfast.kernel import latch
 from holdfast.kernel.durations import describe_minutes
 from holdfast.kernel.text import plural, quote
@@ -51,9 +52,10 @@ def list_command(call: Call, epic: str | None) -> Reply:
     """List all agents: who is active, slow, waiting, blocked, dead or done, and what to do next."""
     context = context_for(list_agents, call, epic)
     entries = list_agents(context)
-    lines = fleet_screen(context, entries)
-    next = [entry["next"] for entry in entries if entry["next"]]
-    if not entries:
+    archived = takeovers_of_archived(context, entries)
+    lines = fleet_screen(context, entries, archived)
+    next = [entry["next"] for entry in entries if entry["next"]] + [*archived.values()]
+    if not next and not entries:
         next = other_epics(context)
     return Reply({"epic": context.epic.root, "agents": entries}, lines, next=next)
 
@@ -82,13 +84,16 @@ def _describe(action: CheckAction) -> str:
     return f"{action['action']}, {action['detail']}" if action["detail"] else action["action"]
 
 
-def fleet_screen(context: FleetContext, entries: Sequence[AgentEntry]) -> list[str]:
+def fleet_screen(
+    context: FleetContext, entries: Sequence[AgentEntry], archived: Mapping[str, str]
+) -> list[str]:
     """Return the lines for this terminal, with the emergency stop that holds, if any."""
     stopped = latch.read(context.worktree)
     return screen(
         entries,
         context.epic.name,
-        commands=[] if entries else other_epics(context),
+        commands=[] if entries or archived else other_epics(context),
+        archived=archived,
         width=terminal_size()[0],
         stopped=stopped["reason"] if stopped else "",
     )
@@ -101,14 +106,15 @@ def screen(
     width: int = 0,
     stopped: str = "",
     commands: Sequence[str] = (),
+    archived: Mapping[str, str] = MappingProxyType({}),
 ) -> list[str]:
     """All lines of the screen. Without a width nothing is cut. `commands` list the epics that have agents,
-    for one that has none."""
+    for one that has none; `archived` has the commands that take over agents without a successor."""
     lines = [_head(entries, title, width), ""]
     if stopped:
         held = f"STOPPED: {one_line(stopped)}"
         lines += [cut(style(held, "red", bold=True), width), ""]
-    if not entries:
+    if not entries and not archived:
         begin = ["holdfast agent start Secondary-A --feature FEATURE"]
         lines.append(
             "  No agents in this epic. Others have some:" if commands else "  No agents yet."
@@ -116,8 +122,12 @@ def screen(
         lines += [style(f"  {safe(command)}", dim=True) for command in commands or begin]
         return lines
     several = any(not entry["here"] for entry in entries)
-    lines += _table(entries, width, several=several)
+    lines += _table(entries, width, several=several) if entries else ["  No agent is at work."]
     told = [line for entry in entries for line in _explain(entry)]
+    told += [
+        [safe(agent), "archived, and nobody has its feature", style(safe(command), dim=True)]
+        for agent, command in archived.items()
+    ]
     if told:
         lines += ["", style("What to do", bold=True), *_advice(told, width)]
     return lines

@@ -137,7 +137,7 @@ def open_context(
     return FleetContext(found, workspace, actor=actor, now=now, fence=fence, folder=folder)
 
 
-def _worktree_with(epic: Epic, agent: str) -> str:
+def worktree_with(epic: Epic, agent: str) -> str:
     """The worktree that has the file of an agent which the journal does not know; empty if none has."""
     if os.path.lexists(epic.file(checkpoint_path(agent))):
         return epic.workspace.root
@@ -161,7 +161,7 @@ class FleetAgent:
         home = context.find_home(id)
         if home is None:
             root = self.state["worktree"] if self.is_here else context.epic.workspace.root
-            root = root or _worktree_with(context.epic, id)
+            root = root or worktree_with(context.epic, id)
             home = context.epic.in_worktree(root) if root else context.epic
         self.epic = home
 
@@ -197,7 +197,10 @@ class FleetAgent:
         if not self.is_here or (life is not None and life.get("awaits")):
             return None
         root = (life["worktree"] if life else "") or self.state["worktree"]
-        root = root or _worktree_with(self.epic, self.id)
+        if not root:
+            root = worktree_with(self.epic, self.id)
+            if root and backups.is_copy_of_archive(self.epic, self.epic.in_worktree(root), self.id):
+                return None
         is_elsewhere = root not in ("", self.epic.workspace.root) and os.path.isdir(root)
         return self.epic.in_worktree(root) if is_elsewhere else None
 
@@ -290,7 +293,7 @@ class FleetAgent:
             return False
         end = {
             "do": "end",
-            "how": "archived_by_hand",
+            "how": rules.BY_HAND,
             "by": "",
             "archive": archive,
             "seen": saved.get("last_checkpoint"),

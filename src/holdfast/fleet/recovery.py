@@ -130,6 +130,8 @@ def takeover(context: FleetContext, request: TakeoverRequest) -> AgentResult:
         origin, problems = transfer.origin_of(gone)
         gone.settle()
         found = start_agent(context, {"agent": new, "archive": archive, "origin": origin})
+        if origin:
+            backups.put_away(gone.epic.in_worktree(origin["worktree"]), old, archive)
         found.warnings += problems
         return found
     gone = _load_unfinished(context, old)

@@ -10,12 +10,12 @@ import os
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.fleet import signals
-from holdfast.fleet.backups import find_archive
+from holdfast.fleet.backups import find_archive, list_archived
 from holdfast.fleet.context import FleetContext
 from holdfast.fleet.epic import Epic, Sight, find_home, machine_labels
 from holdfast.fleet.rules import agent as rules
 from holdfast.fleet.rules.checkpoint import progress
-from holdfast.fleet.rules.model import PRIMARY, checkpoint_path, stem_of
+from holdfast.fleet.rules.model import PRIMARY, agent_of, checkpoint_path, stem_of
 from holdfast.fleet.rules.verdict import age_minutes, liveness, verdict
 from holdfast.fleet.scan import CheckpointFile, scan
 from holdfast.kernel import config
@@ -104,6 +104,19 @@ def listing(epic: Epic, now: int) -> list[AgentEntry]:
     entries = [entry for stem in stems if (entry := survey.describe(stem)) is not None]
     _note_rivals(entries)
     return entries
+
+
+def takeovers_of_archived(context: FleetContext, entries: list[AgentEntry]) -> dict[str, str]:
+    """Return the command that takes over each agent whose file was archived by hand and whose feature no agent
+    has."""
+    home, commands = context.find_home("") or context.epic, {}
+    taken = {entry["feature"] for entry in entries}
+    for agent, path, feature in list_archived(home):
+        past = context.agent(agent).state["past"]
+        is_ended = any(one["archive"] == path for one in past if one["how"] != rules.BY_HAND)
+        if feature not in taken and not is_ended:
+            commands[agent] = _next(agent, "dead", here=True)
+    return commands
 
 
 def epics_with_agents(context: FleetContext) -> list[str]:
@@ -237,6 +250,7 @@ class _Survey:
         """The file at the Epic Path, unless the agent's copy is newer. Of others, as git checks them out, the
         first one where nothing is known of the agent."""
         life = state["life"]
+        files = [seen for seen in files if not self._is_of_archive(seen)]
         homes = [self.home.root] if self.home else []
         roots = [*homes, state["worktree"], life["worktree"] if life else ""]
         known = [
@@ -248,6 +262,13 @@ class _Survey:
             return known[0]
         newest = max(known, key=lambda seen: seen.last_ms or 0, default=None)
         return newest or next(iter(files), None)
+
+    def _is_of_archive(self, seen: CheckpointFile) -> bool:
+        """Whether a file outside of the Epic Path is a copy of one that was archived there."""
+        home = self.home
+        if home is None or seen.session is None or seen.path.startswith(home.root + os.sep):
+            return False
+        return bool(find_archive(home, agent_of(seen.stem), seen.session))
 
     def _home_of(self, state: AgentState, seen: CheckpointFile | None) -> str:
         """The worktree with an agent's files."""

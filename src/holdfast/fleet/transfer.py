@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.clients.table import own_id
 from holdfast.fleet import current_life
-from holdfast.fleet.context import FleetAgent
+from holdfast.fleet.context import FleetAgent, worktree_with
 from holdfast.fleet.epic import Epic
 from holdfast.fleet.rules import checkpoint as file
 from holdfast.kernel import clock
@@ -42,6 +42,7 @@ def origin_of(agent: FleetAgent) -> tuple[Origin | None, list[str]]:
     if life is not None and life.get("awaits"):
         return state.get("origin"), []
     place = (life["worktree"] if life else "") or state["worktree"]
+    place = place or worktree_with(agent.epic, agent.id)
     origin: Origin = {
         "agent": agent.id,
         "worktree": place,

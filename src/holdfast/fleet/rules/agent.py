@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # How many earlier lives are remembered, to recognise their late writes.
 LIVES_REMEMBERED = 50
+# How a life ended whose file a person or a script moved into an archive.
+BY_HAND = "archived_by_hand"
 
 
 def initial(stream: str) -> AgentState:
