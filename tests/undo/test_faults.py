@@ -154,6 +154,30 @@ def test_large_and_ignored_files_and_repositories_inside_are_said(
     assert (rich / "one.py").read_text().startswith("grown"), "no state holds it"
 
 
+@pytest.mark.parametrize("is_submodule", [False, True])
+def test_a_change_inside_of_another_repository_is_said_to_stay(
+    rich: Path, git: Git, prompts: Prompts, holdfast: Holdfast, is_submodule: bool
+) -> None:
+    """Its commit is the same, and only a file of it changed."""
+    inner = rich / "inner"
+    inner.mkdir()
+    git("init", "--quiet", at=inner)
+    (inner / "lib.txt").write_text("before\n")
+    git("add", "lib.txt", at=inner)
+    git("commit", "--quiet", "--message", "inner", at=inner)
+    if is_submodule:
+        git("add", "inner")
+        git("commit", "--quiet", "--message", "with inner")
+    prompts.begin("Change")
+    (inner / "lib.txt").write_text("after\n")
+    (rich / "one.py").unlink()
+    prompts.end()
+    done = holdfast("undo", "--yes")
+    assert "inner: left alone, a repository inside this one" in done.out
+    assert (inner / "lib.txt").read_text() == "after\n"
+    assert (rich / "one.py").exists()
+
+
 def test_ignored_files_are_kept_where_the_person_wants_that(
     rich: Path,
     prompts: Prompts,
