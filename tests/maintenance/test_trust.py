@@ -64,8 +64,6 @@ def clone_settings(port: int) -> Path:
         f"""{HARMLESS}
 [probe]
 tests = "touch {mark}"
-[answers]
-hold_seconds = 600
 [plan]
 agent = "touch {mark}"
 fix = "touch {mark}"

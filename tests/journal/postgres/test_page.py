@@ -14,6 +14,9 @@ from tests.journal.postgres.proxy import Network
 from tests.web import stories
 from tests.web.world import Visitor, World
 
+# What clients ask waits in files beside the journal, for as long as their hooks run.
+PAGES = [page for page in pages() if page.name not in ("question", "waiting")]
+
 
 @pytest.fixture
 def world(on_server: str, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:  # fmt: skip
@@ -41,9 +44,7 @@ def test_every_page_of_a_journal_on_a_server(world: World, tmp_path: Path, git: 
     ids |= {"run": plans.id, "record": record}
     with Visitor([str(world.root)]) as visitor:
         visitor.sign_in()
-        # A client's question waits in the journal of its own machine alone.
-        shown = [page for page in pages() if page.name not in ("question", "waiting")]
-        for page in shown:
+        for page in PAGES:
             path = page.path.format(workspace=world.key, id=ids.get(page.name, ""))
             assert visitor.get(path).status_code == 200, path
             assert visitor.get(f"{path}.json").json()["ok"], path
@@ -57,7 +58,7 @@ def test_every_page_of_a_journal_on_a_server(world: World, tmp_path: Path, git: 
     with Visitor([str(tmp_path / "there")]) as visitor:
         visitor.sign_in()
         key = next(iter(Site([str(tmp_path / "there")]))).key
-        for page in shown:
+        for page in PAGES:
             path = page.path.format(workspace=key, id=ids.get(page.name, ""))
             assert visitor.get(path).status_code == 200, path
         (agent,) = visitor.data("/fleet.json")["agents"]
