@@ -128,8 +128,7 @@ def make_plan(
         after = _View(span.after["files"], store.extras(span.after))
         since = store.compare(after.tree, now.tree)
         _plan_folders(plan, before.extras, after.extras, paths)
-        # Whether something changed in them is not known: their commits may be the same.
-        inside = {*before.extras["submodules"], *after.extras["submodules"]}
+        inside = before.extras["submodules"] + after.extras["submodules"]  # changed or not
         plan.submodules += [one for one in inside if not paths or is_covered(one, paths)]
         unheld = {one["path"] for one in (*before.extras["skipped"], *after.extras["skipped"])}
         plan.unheld += [one for one in sorted(unheld) if not paths or is_covered(one, paths)]
