@@ -111,7 +111,7 @@ def test_the_sdks_client_starts_calls_and_is_asked(
         server = StdioServerParameters(command=COMMAND[0], args=COMMAND[1:], cwd=str(repository))
         async with Client(server, mode=era, elicitation_callback=ask) as client:
             with anyio.fail_after(PATIENCE):
-                assert len((await client.list_tools()).tools) == 11
+                assert len((await client.list_tools()).tools) == 12
                 await client.call_tool("gate_open", {**STORE, "batch": True})
                 result = await client.call_tool("gate_status", {"gate": "store", "ask": True})
                 assert isinstance(result, CallToolResult)

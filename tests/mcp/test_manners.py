@@ -233,6 +233,7 @@ def test_under_an_emergency_stop_every_answer_is_that(
         "gate_status": {},
         "guard": {"cost": 1},
         "inbox": {"agent": "Secondary-A"},
+        "undo": {},
     }
     for tool, arguments in begun.items():
         assert either.call(tool, arguments).error["kind"] == "stopped", tool

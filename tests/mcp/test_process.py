@@ -46,7 +46,7 @@ def test_both_eras_on_the_wire(repository: Path) -> None:
     offers_only_what_is_there(begun["capabilities"])
     old.send(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
     old.send(b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n')
-    assert len(old.answer(1)["result"]["tools"]) == 11
+    assert len(old.answer(1)["result"]["tools"]) == 12
     assert old.end()[0] == 0
 
     new = Process(repository)
@@ -55,7 +55,7 @@ def test_both_eras_on_the_wire(repository: Path) -> None:
     assert "2026-07-28" in found["supportedVersions"]
     offers_only_what_is_there(found["capabilities"])
     new.send(request(1, "tools/list"))
-    assert len(new.answer(1)["result"]["tools"]) == 11
+    assert len(new.answer(1)["result"]["tools"]) == 12
     new.send(tool_call(2, "resume"))
     assert "error (not_found)" in new.text(2)
     assert new.end() == (0, b"", ""), "nothing is said on standard error either"

@@ -24,7 +24,9 @@ from tests import warm
 ERAS = {"legacy": "2025-11-25", "auto": "2026-07-28"}
 PATIENCE = 60.0  # seconds for what must happen; a loaded machine is slow, not wrong
 TOOLS = list(
-    split_words("checkpoint resume agent beat inbox step gate_open gate_status guard reason find")
+    split_words(
+        "checkpoint resume undo agent beat inbox step gate_open gate_status guard reason find"
+    )
 )
 STORE = {
     "kind": "decide",

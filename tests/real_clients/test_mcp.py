@@ -37,6 +37,7 @@ CALLS = {
     "inbox": (["agent=Secondary-A"], "message"),
     "agent": (["agent=Secondary-A", "do=block", "text=no paint"], "no paint"),
     "find": (["question=keep the quotes"], ""),
+    "undo": ([], "holdfast undo N"),
     "reason": (["do=questions", "group=discover"], "ACTIVE TENSIONS"),
 }
 

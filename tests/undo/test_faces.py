@@ -12,6 +12,7 @@ import holdfast as library
 from tests.cli import conftest as command_line
 from tests.cli.conftest import Holdfast
 from tests.conftest import Git
+from tests.mcp.world import Face
 from tests.undo import scene
 from tests.undo.scene import Picture, Prompts, bad_idea, picture_of
 
@@ -54,6 +55,47 @@ def test_both_faces_take_back_the_same(
     assert redo()["kind"] == "redo"
     assert picture_of(rich) == after
     assert kinds() == ["began", "ended", "undone", "redone"]
+
+
+def test_an_agent_sees_the_same_through_mcp_and_changes_nothing(
+    rich: Path, git: Git, prompts: Prompts, holdfast: Holdfast
+) -> None:
+    prompts.begin("Change")
+    bad_idea(rich, git)
+    prompts.end()
+    tool = Face(rich)
+    before = picture_of(rich)
+    listed = tool.call("undo")
+    assert listed.data == holdfast("undo", "--list", "--json").data
+    assert '"Change"' in listed.text
+    shown = tool.call("undo", {"back": 1})
+    assert shown.data == holdfast("undo", "--json").data
+    assert "  one.py" in shown.text
+    assert shown.text.endswith(
+        "Only a person carries it out, in a terminal of their own: holdfast undo 1"
+    )
+    assert not tool.call("undo", {"redo": True}).envelope["ok"], "nothing was undone yet"
+    assert picture_of(rich) == before
+    assert holdfast("undo", "--yes").code == 0
+    undone = picture_of(rich)
+    again = tool.call("undo", {"redo": True})
+    assert again.data == holdfast("redo", "--json").data
+    assert again.text.endswith("terminal of their own: holdfast redo")
+    assert max(len(one.text) for one in (listed, shown, again)) < 3000
+    assert picture_of(rich) == undone
+    assert kinds() == ["began", "ended", "undone"]
+
+
+def test_a_large_change_is_a_small_answer(rich: Path, git: Git, prompts: Prompts) -> None:
+    for number in range(40):
+        prompts.begin(f"Prompt {number} " + "x" * 500)
+        for name in range(number % 40 * 5):
+            (rich / f"{'long' * 30}{number}-{name}").write_text("x")
+        prompts.end()
+    for arguments in ({}, {"back": 1}, {"back": 40}):
+        answer = Face(rich).call("undo", arguments)
+        assert not answer.failed
+        assert len(answer.text) < 6000, arguments
 
 
 def kinds() -> list[str]:

@@ -17,6 +17,7 @@ from tests import dying
 from tests.cli import conftest as command_line
 from tests.cli.conftest import Holdfast
 from tests.conftest import Git
+from tests.mcp.world import Face
 from tests.undo import scene
 from tests.undo.scene import Prompts, bad_idea, picture_of
 
@@ -54,6 +55,24 @@ def test_an_undo_that_was_killed_is_finished_or_taken_back(
     assert "cut off" not in holdfast("status").out
     assert holdfast("redo" if is_finished else "undo", "--yes").code == 0
     assert picture_of(rich) == (after if is_finished else before)
+
+
+def test_an_agents_look_does_not_finish_an_undo_that_was_killed(
+    rich: Path, git: Git, prompts: Prompts, holdfast: Holdfast
+) -> None:
+    before = picture_of(rich)
+    prompts.begin("Change")
+    bad_idea(rich, git)
+    prompts.end()
+    dying.die_at("before a file is taken back", "undo", "--yes", number=3)
+    half = picture_of(rich)
+    for arguments in ({}, {"back": 1}, {"redo": True}):
+        answer = Face(rich).call("undo", arguments)
+        assert "cut off" in answer.text
+        assert "Ask your user to run: holdfast undo --list" in answer.text
+    assert picture_of(rich) == half != before
+    assert holdfast("undo", "--list").code == 0
+    assert picture_of(rich) == before
 
 
 def test_a_prompt_finishes_an_undo_that_was_killed(rich: Path, git: Git, prompts: Prompts) -> None:

@@ -38,8 +38,8 @@ def guard(
     error: Annotated[str | None, Field(description="Report what went wrong.")] = None,
     session: str | None = None,
 ) -> ToolAnswer:
-    """Whether work may go on within its budget: go, wait (for a person) or stop. Ask before anything
-    costly. What is left out is measured."""
+    """Whether work may go on in its budget: go, wait (for a person), stop. Ask before anything costly.
+    What is left out is measured."""
     budget = Budget(call.workspace, actor=call.actor, now=call.now)
     if (add_cost, add_tokens, error) != (None, None, None):
         add(budget, AddRequest(cost=add_cost, tokens=add_tokens, error=error))

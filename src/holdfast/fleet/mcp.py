@@ -64,7 +64,7 @@ def beat(
     fence: int | None = None,
     epic: Annotated[str | None, Field(description="The epic's folder.")] = None,
 ) -> ToolAnswer:
-    """A heartbeat of one of several agents: others see that you are alive, or take over. Every 15 minutes and at every change. Omitted fields keep their value."""
+    """Heartbeat of one of several agents, every 15 minutes and at every change; without it others take over. Omitted fields stay."""
     result = updates.beat(
         _open(call, updates.beat, epic, fence),
         {

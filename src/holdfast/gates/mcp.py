@@ -112,15 +112,14 @@ def gate_open(
         dict[str, bool] | None,
         Field(description="act: cli, api, file, server, data, script: false, none can."),
     ] = None,
-    name: Annotated[str | None, Field(description="To find it by.")] = None,
+    name: str | None = None,
     holds: Annotated[str | None, Field(description="What cannot go on without it.")] = None,
     batch: Annotated[bool, Field(description="Collect for the end of the phase.")] = False,
-    phase: Annotated[str | None, Field(description="batch: which phase.")] = None,
+    phase: str | None = None,
     expires: Annotated[str | None, Field(description="Such as 2h; needs default.")] = None,
     default: Annotated[str | None, Field(description="What silence means then.")] = None,
 ) -> ToolAnswer:
-    """Ask a person. Only what you cannot do or judge: what has a command or an API is yours to do,
-    and is refused here."""
+    """Ask a person what you cannot do or judge. What has a command or an API is yours to do, and refused."""
     require(title, "title")
     if kind == "decide":
         chosen: Any = options or []
@@ -171,7 +170,7 @@ def gate_status(
         Field(description="Put a batch gate to the person now, in this client."),
     ] = False,
 ) -> ToolAnswer:
-    """What a person answered: yes, no (with their words) or waiting. Do not act on a gate that waits; look
+    """What a person answered: yes, no (with their words) or waiting: do not act then, look
     again later. You cannot answer it."""
     if not gate:
         return _list_open(call)

@@ -254,8 +254,8 @@ def client_of(context: Context) -> str:
 
 
 def simplify(schema: dict[str, Any]) -> dict[str, Any]:
-    """A schema without titles, empty defaults, references and null, which tell a model nothing: null is
-    the same as leaving an argument out."""
+    """A schema without titles, empty defaults, lower bounds of 0, references and null, which tell a model
+    nothing: null is the same as leaving an argument out."""
     return _simplify(schema, schema.get("$defs", {}))
 
 
@@ -267,8 +267,7 @@ def _simplify(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, 
     if len(kinds) == 1:
         schema = {**_simplify(kinds[0], definitions), **schema}
         dropped.add("anyOf")
-    if not schema.get("default"):
-        dropped.add("default")
+    dropped |= {name for name in ("default", "minimum") if not schema.get(name)}
     found = {name: value for name, value in schema.items() if name not in dropped}
     if "properties" in found:
         found["properties"] = {

@@ -34,8 +34,8 @@ def reason(
     ] = None,
     pressure: Annotated[int | None, Field(ge=0, le=100, description="Context in use, %.")] = None,
 ) -> ToolAnswer:
-    """Keep the reasoning behind an RFC (.ohrfc) across phases: read the questions, write your answers,
-    make the transition, read the bootstrap after a restart."""
+    """Keep an RFC's reasoning (.ohrfc) across phases: read the questions, write answers, make the transition,
+    read the bootstrap after a restart."""
     if do == "questions":
         found = ask(call.workspace, require(group, "group"), rfc or "")
         return ToolAnswer(found["prompt"].split("\n"), {**found})

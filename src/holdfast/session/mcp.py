@@ -58,7 +58,7 @@ def checkpoint(
     **fields: Any,
 ) -> ToolAnswer:
     """Save this session's progress so that another can continue it. Call it before the context is full, at a
-    handoff, and when told to stop. Omitted fields keep their value."""
+    handoff, when told to stop. Omitted fields stay."""
     request: Request = {
         "profile": "manual",
         "reason": reason,

@@ -66,7 +66,7 @@ def undo_command(
         if note:
             warn(note)
         rows = list_prompts(call.workspace)
-        return Reply({"prompts": rows}, _list_lines(rows, call.now), pages=True)
+        return Reply({"prompts": rows}, list_lines(rows, call.now), pages=True)
     back, paths = _parse(words)
     request = UndoRequest(
         back=back,
@@ -123,11 +123,11 @@ def _run(call: Call, request: UndoRequest, *, yes: bool, dry_run: bool) -> Reply
     verb_name = "redo" if request.redo else "undo"
     if dry_run or not yes:
         shown = preview(call.workspace, request, now=call.now)
-        lines = list(_lines(shown, call.now))
+        lines = list(report_lines(shown, call.now))
         is_person = not call.as_json and sys.stdin.isatty() and sys.stdout.isatty()
-        can_ask = is_person and not dry_run and _changes(shown) and not _blocks(shown, request)
+        can_ask = is_person and not dry_run and has_changes(shown) and not _blocks(shown, request)
         if not can_ask:
-            next = [f"holdfast {verb_name} --yes"] if _changes(shown) and not dry_run else []
+            next = [f"holdfast {verb_name} --yes"] if has_changes(shown) and not dry_run else []
             return Reply({**shown}, lines, next=next, pages=dry_run)
         for line in lines:
             echo(line)
@@ -137,18 +137,18 @@ def _run(call: Call, request: UndoRequest, *, yes: bool, dry_run: bool) -> Reply
     try:
         done = undo(call.workspace, request, actor=call.actor, now=call.now)
     except ConflictError as error:
-        return Reply({**error.report}, _lines(error.report, call.now), error=error)
+        return Reply({**error.report}, report_lines(error.report, call.now), error=error)
     except NotAllowed as error:
         shown = preview(call.workspace, request, now=call.now)
-        return Reply({**shown}, _lines(shown, call.now), error=error)
-    lines = list(_lines(done, call.now)) if yes else []
+        return Reply({**shown}, report_lines(shown, call.now), error=error)
+    lines = list(report_lines(done, call.now)) if yes else []
     if done["left"]:
         warn(f"Left as they are, because they changed just now: {', '.join(done['left'])}")
     back = "holdfast redo" if verb_name == "undo" else "holdfast undo --list"
     return Reply({**done}, [*lines, _said(done)], next=[back] if done["done"] else [])
 
 
-def _changes(shown: UndoReport) -> bool:
+def has_changes(shown: UndoReport) -> bool:
     return bool(shown["files"] or shown["folders"] or shown["is_head_moved"])
 
 
@@ -163,7 +163,7 @@ def _said(done: UndoReport) -> str:
     return f"{what}: {plural(len(done['files']), 'file')}. What was there is kept."
 
 
-def _lines(shown: UndoReport, now: int) -> Iterator[str]:
+def report_lines(shown: UndoReport, now: int) -> Iterator[str]:
     """What an undo changes, and what it leaves alone."""
     if shown["note"]:
         yield safe(shown["note"])
@@ -250,7 +250,7 @@ def _remark(row: Row) -> str:
     }.get(row["how"], "")
 
 
-def _list_lines(rows: Sequence[Row], now: int) -> Iterator[str]:
+def list_lines(rows: Sequence[Row], now: int) -> Iterator[str]:
     if not rows:
         yield "No prompt is known here yet."
         return

@@ -45,6 +45,7 @@ FEATURE = Feature(
         ),
         Verb("redo", "Bring back what an undo took.", "Sessions and plans", "holdfast.undo.cli"),
     ],
+    tools="holdfast.undo.mcp:TOOLS",
     pages="holdfast.undo.pages:PAGES",
     api={"undo": "holdfast.undo.api:Undo"},
 )
