@@ -141,7 +141,6 @@ ELSEWHERE = {
     "kernel/project_home.py": "the user's folder; it only reads and renames a journal that was in the tree",
     "kernel/private_folder.py": "a worktree's private folder in git's, from a descriptor of its own",
     "kernel/trust.py": "the user's folder",
-    "away/looked.py": "the user's folder",
     "kernel/git_exclude.py": "git's folder, whose links it refuses",
     "kernel/filesystem.py": "/proc",
     "kernel/signatures.py": "a temporary file",
