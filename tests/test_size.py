@@ -20,7 +20,7 @@ LIMITS = {
     "budgets": 5397,
     "cli": 3654,
     "clients": 9398,
-    "contrib": 3235,
+    "contrib": 3255,
     "estop": 416,
     "fleet": 7986,
     "gates": 4016,
@@ -44,7 +44,7 @@ LIMITS = {
     "session": 8065,
     "testing": 1445,
     "trackers": 1236,
-    "undo": 2971,
+    "undo": 2979,
     "usage": 759,
     "web": 4073,
 }

@@ -88,6 +88,9 @@ workspace = "another/team"
 epic = "../elsewhere"
 [undo]
 include = ".env"
+on = false
+days = 0
+largest_mb = 0
 [answers]
 hold_seconds = 60
 [memory]
@@ -150,6 +153,7 @@ def test_every_setting_that_names_something_is_guarded() -> None:
     named = {name for name, one in settings.items() if isinstance(one.default, (str, dict))}
     outside = {name for name, one in settings.items() if one.environment_only}
     numbers = {"answers.hold_seconds", "memory.keep_days", "memory.keep_megabytes"}
+    numbers |= {"undo.on", "undo.days", "undo.largest_mb"}
     assert (named - harmless - outside - {"journal.url"}) | numbers == set(guarded())
 
 

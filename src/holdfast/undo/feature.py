@@ -2,6 +2,8 @@
 
 from holdfast.registry import Feature, Setting, StreamKind, Verb
 
+LESS = "keep fewer states to go back to, or none"
+
 FEATURE = Feature(
     "undo",
     rank=48,
@@ -21,10 +23,16 @@ FEATURE = Feature(
         "changes": "holdfast.undo.hooks:pause",
     },
     settings={
-        "undo.on": Setting(True, "Keep the state of the work tree before and after each prompt."),
-        "undo.days": Setting(14, "`holdfast gc` removes states of prompts that are older."),
+        "undo.on": Setting(
+            True,
+            "Keep the state of the work tree before and after each prompt.",
+            guard=LESS,
+        ),
+        "undo.days": Setting(
+            14, "`holdfast gc` removes states of prompts that are older.", guard=LESS
+        ),
         "undo.largest_mb": Setting(
-            500, "`holdfast gc` removes the oldest states of prompts beyond this size."
+            500, "`holdfast gc` removes the oldest states of prompts beyond this size.", guard=LESS
         ),
         "undo.include": Setting(
             "",

@@ -119,3 +119,33 @@ def test_a_newer_checkpoint_is_refused_and_what_was_copied_stays(
     assert "has the format 99" in done.err
     with HoldfastSaver(repository, allow=[Invoice]) as ours:
         assert len(list(ours.list({"configurable": {"thread_id": "one"}}))) == 2
+
+
+def test_the_database_of_a_stranger_is_refused_and_ends(
+    repository: Path, tmp_path: Path, holdfast: Holdfast
+) -> None:
+    """A view that never ends, values of another form, and a name that a URI would read otherwise."""
+    path = tmp_path / "a?mode=memory&b%00.db"
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS"
+    columns = (
+        "thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata"
+    )
+    writes = "CREATE TABLE writes (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, value)"
+    whole = " , i AS ".join(columns.split(", "))
+    made = sqlite3.connect(path)
+    made.execute(f"CREATE VIEW checkpoints AS {endless} {whole} FROM n")
+    made.execute(writes)
+    made.close()
+    done = holdfast("import", "langgraph", str(path))
+    assert (done.code, "it has no table checkpoints" in done.err) == (2, True)
+    for value in ([1], {"channel_values": [1]}, {"channel_values": {}, "v": "newest"}, 7):
+        path.unlink()
+        made = sqlite3.connect(path)
+        made.execute(f"CREATE TABLE checkpoints ({columns})")
+        made.execute(writes)
+        row = ("one", "", "1", None, "msgpack", ormsgpack.packb(value), b"{}")
+        made.execute("INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        made.commit()
+        made.close()
+        done = holdfast("import", "langgraph", str(path))
+        assert (done.code, "cannot be read" in done.err) == (2, True), done.err

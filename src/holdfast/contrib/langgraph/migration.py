@@ -123,11 +123,10 @@ def _write_of(found: Any) -> Write:
 def _open_file(path: str) -> Iterator[Any]:
     if not os.path.isfile(path):
         raise NotFound(f"There is no file {path}.")
-    connection = apsw.Connection(
-        f"file:{os.path.abspath(path)}?mode=ro", apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    )
+    connection = apsw.Connection(os.path.abspath(path), apsw.SQLITE_OPEN_READONLY)
     try:
         try:
+            _refuse_made_up(connection)
             rows = connection.execute(
                 f"SELECT {CHECKPOINTS} FROM checkpoints ORDER BY thread_id, checkpoint_id"
             )
@@ -155,11 +154,32 @@ def _open_file(path: str) -> Iterator[Any]:
         connection.close()
 
 
+def _refuse_made_up(connection: apsw.Connection) -> None:
+    """Refuse views and tables of a program's own, whose rows may never end; the file may be anyone's."""
+    connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+    for name in ("checkpoints", "writes"):
+        made = connection.execute(
+            "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?", (name,)
+        ).fetchall()
+        if not made or not str(made[0][0]).upper().startswith("CREATE TABLE"):
+            raise apsw.SQLError(f"it has no table {name}")
+
+
 def _row_of_file(row: Any) -> Row:
     thread, namespace, id, parent, type, data, metadata = row
-    checkpoint = _unpack(type, data, f"Checkpoint {id} of the thread {thread}")
-    values = {channel: _pack(value) for channel, value in checkpoint["channel_values"].items()}
-    return Row(thread, namespace, id, parent, checkpoint, json.loads(metadata or b"{}"), values)
+    try:
+        checkpoint = _unpack(type, data, f"Checkpoint {id} of the thread {thread}")
+        values = {channel: _pack(value) for channel, value in checkpoint["channel_values"].items()}
+        said = json.loads(metadata or b"{}")
+        if not isinstance(said, dict) or not isinstance(checkpoint.get("v", 1), int):
+            raise ValueError("its metadata have another form")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise Usage(
+            f"Checkpoint {id!s:.100} of the thread {thread!s:.100} cannot be read: {error}.",
+            hint="What was copied before it stays.",
+            kind="not_a_saver",
+        ) from None
+    return Row(str(thread), str(namespace), str(id), parent, checkpoint, said, values)
 
 
 @contextlib.contextmanager
