@@ -28,7 +28,7 @@ LIMITS = {
     "hooks": 2628,
     "journal": 5438,
     "kernel": 9706,
-    "loop": 5006,
+    "loop": 5009,
     "maintenance": 4479,
     "mcp": 864,
     "memory": 3148,

@@ -131,6 +131,20 @@ def test_an_older_file_in_another_worktree_does_not_win(
     other.close()
 
 
+def test_a_metadata_file_that_is_a_link_is_called_one_and_stays_one(
+    world: World, holdfast: Holdfast
+) -> None:
+    aim = world.root / "elsewhere.json"
+    world.folder.mkdir(parents=True, exist_ok=True)
+    aim.write_text('{"loop_state": {"current_step": "PLAN"}}\n')
+    world.metadata.symlink_to("../../../elsewhere.json")
+    answer = holdfast("loop", "start", "PLAN", "--track", "demo")
+    assert answer.code == 1
+    assert "metadata.json cannot be used and was left as it is: a link to" in answer.err
+    assert "Let the folder be the link" in answer.err
+    assert (world.metadata.is_symlink(), aim.stat().st_size) == (True, 41)
+
+
 def test_a_link_out_of_the_workspace_is_refused(world: World, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()

@@ -144,7 +144,10 @@ def _order_changes(state: LoopState, theirs: dict[str, Any]) -> dict[str, list[s
 
 def corrupt(state: LoopState, path: str, reason: str) -> HoldfastError:
     """The refusal to touch a file that cannot be read, with the way back to a good one."""
-    if state["last"]:
+    what = "is corrupt"
+    if reason.startswith("a link to "):
+        what, way = "cannot be used", "Let the folder be the link, and not the file in it."
+    elif state["last"]:
         good = state["last"][:8]
         way = (
             f"The last good version is record {good}: `holdfast restore {quote(good)}` writes it again and "
@@ -153,7 +156,7 @@ def corrupt(state: LoopState, path: str, reason: str) -> HoldfastError:
     else:
         way = f"No version of it is in the journal; git may have one: git log -- {quote(path)}"
     return HoldfastError(
-        f"{path} is corrupt and was left as it is: {reason}.", hint=way, kind="corrupt_metadata"
+        f"{path} {what} and was left as it is: {reason}.", hint=way, kind="corrupt_metadata"
     )
 
 
