@@ -42,7 +42,7 @@ LIMITS = {
     "rfc": 4305,
     "runner": 165,
     "session": 8065,
-    "testing": 1445,
+    "testing": 1939,
     "trackers": 1236,
     "undo": 2979,
     "usage": 759,

@@ -2,4 +2,4 @@
 
 import pytest
 
-pytest.register_assert_rewrite("holdfast.testing.journal")
+pytest.register_assert_rewrite("holdfast.testing.clients", "holdfast.testing.journal")

@@ -71,9 +71,8 @@ def add_client(project: Path) -> None:
     written = sample.with_name(renamed(sample.name))
     for path in (*folder.glob("*.py"), written):
         path.write_text(renamed(path.read_text()))
-    # The rows of the suites: the session, what the client reads of an answer, its files and lengths.
+    # The rows of the suites: the session, its files and lengths.
     add_after(project / CONFORMANCE / "cases.py", rf'    "{LIKE}": Case\(.*?\n    \),\n')
-    add_after(project / "tests/hooks/world.py", rf'    "{LIKE}": _CLAUDE,\n')
     add_after(project / "tests/hooks/test_init.py", rf'    "{LIKE}": \[[^\n]*\n')
     add_after(project / "tests/hooks/test_start.py", rf'    "{LIKE}": lambda[^\n]*\n')
 
