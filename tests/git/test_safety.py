@@ -83,7 +83,9 @@ def test_looking_snapshot_and_restore_run_nothing(
     arm(repository, trap, git)
     (repository / "a.txt").write_text("two")
     (repository / "b.txt").write_text("new")
-    files_between(str(repository), "HEAD~1", "HEAD")
+    files_between(
+        str(repository), git("rev-parse", "HEAD~1").strip(), git("rev-parse", "HEAD").strip()
+    )
     use_all(str(repository))
     assert ran() == ""
 

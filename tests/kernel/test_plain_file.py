@@ -82,11 +82,15 @@ def test_strange_settings_are_named_and_hold_nothing_up(
 ) -> None:
     make(repository / "holdfast.toml")
     answer = holdfast("note", "one", "--json")
-    if make is not make_huge:
+    problems = {
+        make_huge: "holdfast.toml cannot be read",
+        make_endless: "holdfast.toml is a link that leads out of the work tree, and is not followed",
+    }
+    if make not in problems:
         assert answer.code == 0, "what is no file holds no settings"
         return
     assert answer.code == 1
-    assert "holdfast.toml cannot be read" in answer.envelope["error"]["message"]
+    assert problems[make] in answer.envelope["error"]["message"]
     assert answer.envelope["error"]["hint"]
 
 

@@ -9,7 +9,6 @@ its own. The name is written down on first use, so that a remote that moves does
 from __future__ import annotations
 
 import os
-import subprocess
 
 from holdfast.kernel.config import read_early
 from holdfast.kernel.digest import id_of, new_id
@@ -162,6 +161,8 @@ def _ask_git(workspace: Workspace, *words: str) -> str:
     """The first line that git prints; nothing where it fails."""
     if not workspace.git_dir:
         return ""
+    import subprocess
+
     command = ["git", "--git-dir", workspace.git_dir, *words]
     # A repository from elsewhere may lack a commit, and name the program that fetches it (ADR 0040).
     environment = {name: text for name, text in os.environ.items() if not name.startswith("GIT_")}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.cli.terminal import unstyle
 from holdfast.kernel.errors import Conflict
-from holdfast.kernel.text import plural
+from holdfast.kernel.text import plural, quote
 from holdfast.mcp.call import ToolAnswer, ToolCall, tool
 from holdfast.undo import attention
 from holdfast.undo.cli import has_changes, list_lines, report_lines
@@ -34,7 +34,7 @@ def undo(call: ToolCall, back: int | None = None, redo: bool = False) -> ToolAns
     found = preview(workspace, UndoRequest(back=back or 0, redo=redo), now=call.now)
     lines = _shorten(report_lines(found, call.now))
     if has_changes(found):
-        command = "holdfast redo" if redo else f"holdfast undo {back}"
+        command = "holdfast redo" if redo else f"holdfast undo {quote(str(back))}"
         lines.append(f"{BY_A_PERSON}: {command}")
     return ToolAnswer(lines, {**found})
 
