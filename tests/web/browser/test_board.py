@@ -243,6 +243,8 @@ def test_a_note_that_one_button_wants_holds_up_no_other(world: World, opens: Ope
     id = world.verify()
     page = opens()
     page.get_by_role("link", name="Dashboard").click()
+    page.wait_for_url("**/gates/**")
+    expect(page.locator("#state")).to_have_text("live")
     page.get_by_role("button", name="Describe issues").click()
     assert world.gate(id)["answer"] is None
     page.get_by_role("button", name="Approve").click()
