@@ -18,7 +18,7 @@ LIMITS = {
     "answers": 982,
     "away": 1263,
     "budgets": 5397,
-    "cli": 3654,
+    "cli": 3661,
     "clients": 9398,
     "contrib": 3255,
     "estop": 416,

@@ -8,6 +8,7 @@ import sys
 
 def main() -> None:
     """Run `holdfast` and end with its exit code."""
+    sys.unraisablehook = _hide_shortage
     try:
         if sys.argv[1:] == ["mcp"]:
             from holdfast.mcp.greeting import greet
@@ -20,6 +21,12 @@ def main() -> None:
     except (ImportError, MemoryError, OSError, SystemError) as error:
         _fail_to_start(error)
         raise
+
+
+def _hide_shortage(found: sys.UnraisableHookArgs) -> None:
+    """Print no traceback where memory was short while something was closed: the command names the shortage."""
+    if not isinstance(found.exc_value, MemoryError):
+        sys.__unraisablehook__(found)
 
 
 def _fail_to_start(error: BaseException) -> None:
