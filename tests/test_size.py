@@ -26,7 +26,7 @@ LIMITS = {
     "gates": 4016,
     "git": 2595,
     "hooks": 2628,
-    "journal": 5438,
+    "journal": 5439,
     "kernel": 9706,
     "loop": 5009,
     "maintenance": 4479,

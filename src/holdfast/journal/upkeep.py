@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from holdfast.journal import chain, erasing
+from holdfast.journal import chain, text_removal
 from holdfast.journal.interface import (
     ATTESTED,
     EFFECT_FIELDS,
@@ -102,15 +102,15 @@ def collect(
 def scrub(connection: apsw.Connection, text: str, mark: str) -> int:
     """Replace a text in the effects that wait, the writes that were refused, and the settings."""
     changed = 0
-    for table, column in erasing.PLAIN:
+    for table, column in text_removal.PLAIN:
         connection.execute(
             f"UPDATE {table} SET {column} = replace({column}, ?1, ?2) WHERE instr({column}, ?1)",
             (text, mark),
         )
         changed += connection.changes()
-    for table, structured, plain in erasing.STRUCTURED:
+    for table, structured, plain in text_removal.STRUCTURED:
         rows: Any = connection.execute(f"SELECT id, {structured}, {plain} FROM {table}").fetchall()
-        for id, *values in erasing.replace_in_rows(rows, text, mark):
+        for id, *values in text_removal.replace_in_rows(rows, text, mark):
             connection.execute(
                 f"UPDATE {table} SET {structured} = ?, {plain} = ? WHERE id = ?", (*values, id)
             )
@@ -134,11 +134,12 @@ def rename(journal: SqliteJournal, stream: str, text: str, mark: str) -> None:
             taken: Any = connection.execute("SELECT 1 FROM streams WHERE name = ?", (name,))
             return taken.fetchone() is not None
 
-        name = erasing.find_free_name(stream, stream.replace(text, mark), is_taken)
+        name = text_removal.find_free_name(stream, stream.replace(text, mark), is_taken)
         records: Any = connection.execute(
-            f"SELECT {erasing.RECORD} FROM records WHERE stream = ? ORDER BY version", (number,)
+            f"SELECT {text_removal.RECORD} FROM records WHERE stream = ? ORDER BY version",
+            (number,),
         ).fetchall()
-        for seq, draft, *sealed in erasing.seal_again(records, previous, name, text, mark):
+        for seq, draft, *sealed in text_removal.seal_again(records, previous, name, text, mark):
             connection.execute(
                 "UPDATE records SET id = ?, actor = ?, salt = ?, body_hash = ?, hash = ? WHERE seq = ?",
                 (draft["id"], draft["actor"], *sealed, seq),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from holdfast.memory.words import split
+from holdfast.memory.tokens import split
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -14,8 +14,8 @@ from holdfast.memory.consent import may_index_all
 from holdfast.memory.index import use_index
 from holdfast.memory.open import command_to_open
 from holdfast.memory.search import Question, choose_lines, rank
+from holdfast.memory.tokens import read_question
 from holdfast.memory.update import LONGEST_SECONDS, drop_excluded, update
-from holdfast.memory.words import read_question
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

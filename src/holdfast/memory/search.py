@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import apsw
 
 from holdfast.memory.index import SHIFT, span
-from holdfast.memory.words import MOST_WORDS, WORD, split
+from holdfast.memory.tokens import MOST_WORDS, WORD, split
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

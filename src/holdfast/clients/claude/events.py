@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from holdfast.clients.events import HookEvent, Means
 
 NAME = "claude"
-# Somebody sits at the terminal.
+# A person sits at the terminal.
 ATTENDED = "CLAUDE_CODE_SESSION_ATTENDED"
 OBEYS_CHOICES = True
 EVENTS: dict[str, Means] = {

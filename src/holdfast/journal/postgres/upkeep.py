@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from holdfast.journal import erasing
+from holdfast.journal import text_removal
 from holdfast.journal.interface import ATTESTED, VIEW_FIELDS
 from holdfast.journal.postgres import rows
 from holdfast.kernel.errors import Usage
@@ -107,19 +107,19 @@ def scrub(connection: psycopg.Connection, workspace: int, text: str, mark: str) 
     """Replace a text in the effects that wait and the writes that were refused."""
     changed = 0
     with connection.transaction():
-        for table, column in erasing.PLAIN:
+        for table, column in text_removal.PLAIN:
             changed += connection.execute(
                 f"UPDATE holdfast.{table} SET {column} = replace({column}, %(text)s, %(mark)s)"
                 f" WHERE workspace = %(workspace)s AND strpos({column}, %(text)s) > 0",
                 {"text": text, "mark": mark, "workspace": workspace},
             ).rowcount
-        for table, structured, plain in erasing.STRUCTURED:
+        for table, structured, plain in text_removal.STRUCTURED:
             found: Any = connection.execute(
                 f"SELECT id, {structured}, {plain} FROM holdfast.{table}"
                 " WHERE workspace = %s FOR UPDATE",
                 (workspace,),
             ).fetchall()
-            for id, *values in erasing.replace_in_rows(found, text, mark):
+            for id, *values in text_removal.replace_in_rows(found, text, mark):
                 connection.execute(
                     f"UPDATE holdfast.{table} SET {structured} = %s, {plain} = %s"
                     " WHERE workspace = %s AND id = %s",
@@ -218,12 +218,12 @@ def rename(
             )
             return taken.fetchone() is not None
 
-        name = erasing.find_free_name(stream, stream.replace(text, mark), is_taken)
+        name = text_removal.find_free_name(stream, stream.replace(text, mark), is_taken)
         records: Any = connection.execute(
-            f"SELECT {erasing.RECORD} FROM holdfast.records WHERE stream = %s ORDER BY version",
+            f"SELECT {text_removal.RECORD} FROM holdfast.records WHERE stream = %s ORDER BY version",
             (number,),
         ).fetchall()
-        for seq, draft, *sealed in erasing.seal_again(records, previous, name, text, mark):
+        for seq, draft, *sealed in text_removal.seal_again(records, previous, name, text, mark):
             connection.execute(
                 "UPDATE holdfast.records SET id = %s, actor = %s, salt = %s, body_hash = %s,"
                 " hash = %s WHERE workspace = %s AND seq = %s",
