@@ -65,6 +65,7 @@ SET = {
 }
 
 
+TESTS = Path(__file__).parent
 MEMORY = "/dev/shm"
 MEMORY_NEEDED = 2 * 1024**3
 
@@ -112,8 +113,11 @@ _leave_the_machine_behind()
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """The tests in a browser come first. One worker then takes them all, and starts one Chromium:
     idle workers take over tests from the end."""
-    for _, cases in itertools.groupby(items, lambda item: item.nodeid.partition("[")[0]):
+    matrices = [item for item in items if item.get_closest_marker("matrix")]
+    for _, cases in itertools.groupby(matrices, lambda item: item.nodeid.partition("[")[0]):
         leave_combinations_to_the_proof(list(cases))
+    # Those of the whole project are long: the last of a run is a short one.
+    items.sort(key=lambda item: item.path.parent != TESTS)
     items.sort(key=lambda item: "browser" not in getattr(item, "fixturenames", ()))
     if config.getoption("--hypothesis-profile") == "thorough":
         for test in {getattr(item, "function", None) for item in items}:
@@ -124,7 +128,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def leave_combinations_to_the_proof(cases: list[pytest.Item]) -> None:
     """Of a test that is marked as a `matrix`, `make test` runs as many cases as it takes to have each
     value of each parameter once. `make proof` runs each combination of them."""
-    cases = [case for case in cases if case.get_closest_marker("matrix") and not _is_proof(case)]
+    cases = [case for case in cases if not _is_proof(case)]
     values = {case: set(map(repr, case.callspec.params.items())) for case in cases}  # type: ignore[attr-defined]
     missing = set().union(*values.values())
     while missing:
@@ -173,9 +177,15 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
+def pytest_collection() -> None:
+    """Each worker makes ten thousand tests, none of which is garbage: looking for some is an eighth of it."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """Collect no garbage among the tests themselves. A process that is forked without an exec, as the
     keeper of a program is, would otherwise get its own copy of nearly every page."""
+    gc.enable()
     gc.collect()
     gc.freeze()
 

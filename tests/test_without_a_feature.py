@@ -147,7 +147,7 @@ def test_without_it_the_tests_of_the_rest_pass(repository: Path, tmp_path: Path,
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *SMOKE],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(tree.folder), "PYTHONDONTWRITEBYTECODE": "1"},
+        env={**os.environ, "PYTHONPATH": str(tree.folder)},
         capture_output=True,
         text=True,
         check=False,

@@ -46,8 +46,12 @@ NAMES = {
     resource.RLIMIT_AS: "bytes of memory",
     resource.RLIMIT_FSIZE: "bytes a file",
 }
-# What `make test` runs of them: those at which calls ended as a bug before.
+# What `make test` runs of them: those at which calls ended as a bug before, each with other commands.
 FEW = [FILES[0], FILES[3], *MEMORY[2:6:3], SIZES[2]]
+CASES = [
+    *((*limit, COMMANDS[place :: len(FEW)], "some") for place, limit in enumerate(FEW)),
+    *((*limit, COMMANDS, "all") for limit in [*FILES, *MEMORY, *SIZES]),
+]
 
 
 @pytest.fixture
@@ -59,16 +63,22 @@ def workspace(repository: Path, holdfast: Holdfast) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("limit", "value"),
+    ("limit", "value", "commands"),
     [
         pytest.param(
-            *one, id=f"{one[1]} {NAMES[one[0]]}", marks=[] if one in FEW else pytest.mark.proof
+            limit,
+            value,
+            commands,
+            id=f"{value} {NAMES[limit]}, {share}",
+            marks=[] if share == "some" else pytest.mark.proof,
         )
-        for one in [*FILES, *MEMORY, *SIZES]
+        for limit, value, commands, share in CASES
     ],
 )
-def test_a_shortage_is_named(workspace: Path, limit: int, value: int) -> None:
-    for words in COMMANDS:
+def test_a_shortage_is_named(
+    workspace: Path, limit: int, value: int, commands: tuple[tuple[str, ...], ...]
+) -> None:
+    for words in commands:
         done = subprocess.run(
             [sys.executable, "-m", "holdfast", *words],
             capture_output=True,

@@ -58,9 +58,12 @@ def fill(world: World, text: str) -> list[str]:
 
 
 @pytest.mark.matrix
+@pytest.mark.parametrize("share", range(len(TEXTS)))
 @pytest.mark.parametrize("name", TEXTS)
-def test_no_text_makes_a_page_wider_than_a_telephone(world: World, opens: Opens, name: str) -> None:
-    paths = fill(world, TEXTS[name])
+def test_no_text_makes_a_page_wider_than_a_telephone(
+    world: World, opens: Opens, name: str, share: int
+) -> None:
+    paths = fill(world, TEXTS[name])[share :: len(TEXTS)]
     page = opens(viewport=PHONE)
     origin = page.evaluate("location.origin")
     for path in paths:
