@@ -10,7 +10,7 @@ from typing import TypedDict
 
 from holdfast.git.repository import GitError, read_head
 from holdfast.git.run import repository_filters
-from holdfast.git.shadow_index import GITLINK, Shadow, join_names
+from holdfast.git.shadow_index import FORGET, GITLINK, Shadow, join_names
 from holdfast.kernel.errors import from_os_error
 
 OTHER = "?"
@@ -18,7 +18,6 @@ LIMIT = 50_000_000
 CHANGED = ("ls-files", "-z", "-t", "-m", "-o", "--exclude-standard")
 IGNORED = ("ls-files", "-z", "--cached", "--ignored", "--exclude-standard")
 UPDATE = ("-z", "--add", "--remove", "--replace", "--stdin")
-FORGET = ("update-index", "--force-remove", "-z", "--stdin")
 # When more files than this cannot be taken in, it is the disk and not the files.
 GIVE_UP_AFTER = 20
 
@@ -168,8 +167,7 @@ def capture(
     shadow: Shadow, limit: int = LIMIT, changed: Callable[[], bytes] | None = None
 ) -> TreeCapture:
     """Bring the index up to the work tree, and write it as a tree. An index that git cannot use is made
-    again. `changed` names what may have changed, as `git ls-files -z -t` does."""
-    changed = changed or (lambda: shadow.git(*CHANGED))
+    again. `changed` names what may have changed, as `git ls-files -z -t` does, also what was only touched."""
     try:
         try:
             if not shadow.load():
@@ -184,11 +182,11 @@ def capture(
         raise from_os_error(error, "taking a snapshot") from error
 
 
-def _capture(shadow: Shadow, limit: int, changed: Callable[[], bytes]) -> TreeCapture:
+def _capture(shadow: Shadow, limit: int, changed: Callable[[], bytes] | None) -> TreeCapture:
     seen = shadow.look()
     moved = seen != shadow.facts["seen"]
     candidates = Candidates(shadow.place.top, limit)
-    candidates.add_listing(changed())
+    candidates.add_listing(changed() if changed else shadow.git(*CHANGED))
     _expect_no_new_repository(shadow, candidates)
     candidates.add(shadow.facts["unmerged"])
     candidates.add(path for path in shadow.facts["gone"] if shadow.has_file(path))
@@ -197,12 +195,15 @@ def _capture(shadow: Shadow, limit: int, changed: Callable[[], bytes]) -> TreeCa
         _follow_ignored(shadow, candidates, rules=rules)
     candidates.sort_out()
     _leave_filtered(shadow, candidates)
-    # Where the user's git was at work, what it touched without changing is learned again.
-    options = ("-q", "--unmerged", "--refresh", *UPDATE) if moved else UPDATE
-    _take_in(shadow, candidates, candidates.for_git(), options)
+    paths, options = candidates.for_git(), UPDATE
+    if moved and not changed:
+        # Where the user's git was at work, what it touched without changing is learned again.
+        options = ("-q", "--unmerged", "--refresh", *UPDATE)
+    if paths or options is not UPDATE:
+        _take_in(shadow, candidates, paths, options)
     if candidates.removed:
         shadow.git(*FORGET, input=join_names(candidates.removed))
-    tree = shadow.git("write-tree").decode("ascii").strip()
+    tree = shadow.write_tree()
     gitlinks = shadow.facts["gitlinks"] or bool(candidates.repositories)
     gone = _absent(shadow, candidates)
     shadow.facts.update({"seen": seen, "gone": gone, "gitlinks": gitlinks, "unmerged": []})
@@ -274,7 +275,8 @@ def _take_in(
     try:
         shadow.git("update-index", *options, input=join_names(paths))
     except GitError as error:
-        if error.kind != "git_failed" or not paths or candidates.given_up > GIVE_UP_AFTER:
+        is_disk = candidates.given_up > GIVE_UP_AFTER or os.path.lexists(f"{shadow.index}.lock")
+        if error.kind != "git_failed" or not paths or is_disk:
             raise
         if len(paths) == 1:
             candidates.give_up(paths[0], error.message)

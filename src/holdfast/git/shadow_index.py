@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypedDict
 
 from holdfast.git.repository import GitError, Place
-from holdfast.git.run import Running, git
+from holdfast.git.run import Running, git, run
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import from_os_error
 from holdfast.kernel.lock import WorkspaceLock
@@ -25,10 +25,11 @@ SCHEMA = 1
 # The first snapshot hashes the whole tree.
 SECONDS = 600.0
 LOCK_SECONDS = 60.0
-# Reflogs are the user's.
+# Reflogs are the user's. All that is known of a file's times counts, whatever the user's git looks at.
 SETTINGS = split_words(
     "-c core.fsync=committed,reference -c core.logAllRefUpdates=false "
-    "-c core.splitIndex=false -c core.safecrlf=false -c i18n.commitEncoding=UTF-8"
+    "-c core.splitIndex=false -c core.safecrlf=false -c i18n.commitEncoding=UTF-8 "
+    "-c core.checkStat=default -c core.trustctime=true"
 )
 GITLINK = "160000"
 KNOWN = "facts.json"
@@ -36,6 +37,7 @@ INDEX = "index."
 LOCK = "lock"
 WRITE_COMMIT = ("hash-object", "-t", "commit", "-w", "--stdin")
 WRITE_REF = ("update-ref", "--no-deref", "--stdin", "-z")
+FORGET = ("update-index", "--force-remove", "-z", "--stdin")
 
 
 class Facts(TypedDict):
@@ -57,17 +59,30 @@ class Facts(TypedDict):
     gitlinks: bool
     newest: Any
     """The last snapshot, as it was returned."""
+    tree: list[Any]
+    """The identity of the index when it was last written as a tree, and that tree."""
 
 
 class Shadow:
-    """The shadow index of one worktree, held: `with Shadow(place) as shadow`."""
+    """The shadow index of one worktree, held: `with Shadow(place) as shadow`. `is_exact`: it follows the disk alone,
+    also where the user's git looks away: modes that it does not compare, and files that a sparse checkout leaves out.
+    """
 
     def __init__(
-        self, place: Place, folder: str = "", environment: Mapping[str, str] | None = None
+        self,
+        place: Place,
+        folder: str = "",
+        environment: Mapping[str, str] | None = None,
+        *,
+        is_exact: bool = False,
     ) -> None:
         self.place = place
         self.folder = folder or os.path.join(place.common_dir, "holdfast", f"index-{place.key}")
         self._environment = environment or {}
+        self._is_exact = is_exact
+        self._settings = [*SETTINGS, *_name_settings(place)]
+        if is_exact:
+            self._settings += ["-c", "core.fileMode=true"]
         self.facts = _empty()
         self._lock = WorkspaceLock(self.folder, LOCK_SECONDS)
 
@@ -99,13 +114,15 @@ class Shadow:
 
     def git(self, *arguments: str, input: bytes | None = None, index: str = "") -> bytes:
         """Return what git says of this index, or of another."""
-        words = (*SETTINGS, *arguments)
+        words = (*self._settings, *arguments)
         environment = self.surroundings(index)
         return git(self.place.top, *words, input=input, environment=environment, seconds=SECONDS)
 
     def start(self, *arguments: str) -> Running:
         """Start git with this index while the caller does something else."""
-        return Running(self.place.top, (*SETTINGS, *arguments), self.surroundings(), fed=False)
+        return Running(
+            self.place.top, (*self._settings, *arguments), self.surroundings(), fed=False
+        )
 
     def surroundings(self, index: str = "") -> dict[str, str]:
         """Return the variables by which git works with this index, or with another."""
@@ -115,6 +132,22 @@ class Shadow:
     def has_file(self, path: str) -> bool:
         """Whether there is something in the work tree under this name."""
         return os.path.lexists(os.path.join(self.place.top, path))
+
+    def write_tree(self) -> str:
+        """Return the index as a tree. One that is as it was at the last time costs no git, where that tree is there."""
+        known = self.facts["tree"]
+        if known and known[0] == _identity(self.index) and self._has_object(known[1]):
+            return str(known[1])
+        tree = self.git("write-tree").decode("ascii").strip()
+        self.facts["tree"] = [_identity(self.index), tree]
+        return tree
+
+    def _has_object(self, name: str) -> bool:
+        loose = os.path.join(self.place.common_dir, "objects", name[:2], name[2:])
+        if os.path.exists(loose):
+            return True
+        done = run(self.place.top, "cat-file", "-e", name, environment=self.surroundings())
+        return done.code == 0
 
     def copy(self, name: str) -> str:
         """A scratch copy of the index, for building another tree from it."""
@@ -176,7 +209,7 @@ class Shadow:
 
     def _adopt(self) -> None:
         """Lift the flags by which the user's index looks away from changes."""
-        assumed, present = [], []
+        assumed, present, absent = [], [], []
         for entry in os.fsdecode(self.git("ls-files", "-z", "-v", "--stage")).split("\0"):
             facts, _, path = entry.partition("\t")
             if not path:
@@ -186,8 +219,7 @@ class Shadow:
                 assumed.append(path)
             if tag.upper() == "S":
                 self.facts["sparse"] = True
-                if self.has_file(path):
-                    present.append(path)
+                (present if self.has_file(path) else absent).append(path)
             if mode == GITLINK:
                 self.facts["gitlinks"] = True
             if stage != "0":
@@ -195,6 +227,8 @@ class Shadow:
         for option, paths in (("--no-assume-unchanged", assumed), ("--no-skip-worktree", present)):
             if paths:
                 self.git("update-index", option, "-z", "--stdin", input=join_names(paths))
+        if absent and self._is_exact:
+            self.git(*FORGET, input=join_names(absent))
 
 
 def join_names(paths: Iterable[str]) -> bytes:
@@ -214,7 +248,14 @@ def _empty() -> Facts:
         "sparse": False,
         "gitlinks": False,
         "newest": None,
+        "tree": [],
     }
+
+
+def _name_settings(place: Place) -> list[str]:
+    """Return whether the disk takes names for the same that differ only in case; the user's git may believe otherwise."""
+    is_same = os.path.exists(os.path.join(place.git_dir, "head"))
+    return ["-c", f"core.ignorecase={str(is_same).lower()}"]
 
 
 def _identity(path: str) -> list[int]:

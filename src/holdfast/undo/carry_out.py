@@ -14,7 +14,7 @@ import shutil
 import stat
 from typing import TYPE_CHECKING, TypedDict
 
-from holdfast.git.repository import is_object_name
+from holdfast.git.repository import GitError, is_object_name
 from holdfast.git.shadow_index import join_names
 from holdfast.kernel.crash import reached
 from holdfast.kernel.digest import id_of, new_id
@@ -22,6 +22,7 @@ from holdfast.kernel.errors import NotAllowed, from_os_error
 from holdfast.kernel.plain_file import open_plain, read_plain, write_all, write_synced
 from holdfast.kernel.tree_file import UNFINISHED, TreeFile, exchange, place_new, refuse_name
 from holdfast.kernel.views.files import identity
+from holdfast.undo.merge import read_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 LARGEST_INTENT = 1 << 28
 # More new files than this are synced all at once.
 MOST_SYNCED = 200
+LINK = "120000"
+# The identity of no file.
+CHANGED = "changed"
 
 
 class Step(TypedDict):
@@ -128,6 +132,7 @@ def carry_out(
         "commits": commits,
     }
     try:
+        _leave_changed(store, shadow, plan, intent["steps"])
         _write_intent(store, intent)
         reached("before the files of an undo are prepared")
         _prepare(store, shadow, target, intent["steps"])
@@ -188,6 +193,49 @@ def _step(top: str, path: str, plan: Plan) -> Step:
         "new": None,
         "bits": target.bits if target is not None else 0,
     }
+
+
+def _leave_changed(store: Store, shadow: Shadow, plan: Plan, steps: Sequence[Step]) -> None:
+    """Let the files stay that changed since they were looked at, whatever their times say: no state holds what they
+    are now."""
+    regular = []
+    for step in steps:
+        present = plan.cells[step["path"]][0]
+        file = TreeFile(store.place.top, step["path"], is_strict=True)
+        if step["found"] is None or present is None:
+            is_same = step["found"] is None and present is None
+        elif present.mode == LINK:
+            is_same = _read_link(file) == read_object(store, present.object)
+        else:
+            status = file.status()
+            is_same = status is not None and stat.S_IMODE(status.st_mode) == present.bits
+            regular.append((step, present.object))
+        if not is_same:
+            step["found"] = CHANGED
+    for start in range(0, len(regular), 500):
+        some = regular[start : start + 500]
+        words = ("hash-object", "--", *(step["path"] for step, _ in some))
+        try:
+            names = shadow.git(*words).decode().split()
+        except GitError:
+            names = [_hash(shadow, step["path"]) for step, _ in some]
+        for (step, object), name in zip(some, names, strict=True):
+            if name != object:
+                step["found"] = CHANGED
+
+
+def _hash(shadow: Shadow, path: str) -> str:
+    try:
+        return shadow.git("hash-object", "--", path).decode().strip()
+    except GitError:
+        return ""
+
+
+def _read_link(file: TreeFile) -> bytes:
+    try:
+        return os.fsencode(file.link())
+    except OSError:
+        return b""
 
 
 def _aside(top: str, path: str) -> str:

@@ -188,12 +188,12 @@ def _file_lines(files: Sequence[FileChange]) -> Iterator[str]:
         "write": "",
         "delete": "goes",
         "merge": "merged with what changed since",
-        "mode": "mode",
+        "mode": "its mode comes back",
     }
     rows = [
         [
             safe(one["path"]),
-            f"+{one['added']} -{one['removed']}" if one["added"] is not None else "no text",
+            _count_lines(one),
             words[one["how"]],
             "untracked" if one["is_untracked"] else "",
         ]
@@ -202,6 +202,14 @@ def _file_lines(files: Sequence[FileChange]) -> Iterator[str]:
     yield from table(rows, indent="  ")
     if len(files) > SHOWN:
         yield f"  and {len(files) - SHOWN} more"
+
+
+def _count_lines(file: FileChange) -> str:
+    if file["how"] == "mode":
+        return ""
+    if file["added"] is None:
+        return "no text"
+    return f"+{file['added']} -{file['removed']}" if file["added"] or file["removed"] else "empty"
 
 
 def _left_lines(shown: UndoReport) -> Iterator[str]:

@@ -86,7 +86,8 @@ class Plan:
             return "merge"
         if present is None:
             return "create"
-        return "mode" if present[:2] == target[:2] else "write"
+        is_mode = present.object == target.object and {present.mode, target.mode} <= {FILE, PROGRAM}
+        return "mode" if is_mode else "write"
 
     @property
     def is_empty(self) -> bool:

@@ -100,7 +100,7 @@ class Store:
             words = ("init", "--quiet", "--bare", "--template=", self.place.git_dir)
             os.makedirs(self.place.git_dir, 0o700, exist_ok=True)
             git(self.place.git_dir, *words)
-        return Shadow(self.place, self.folder, self.environment)
+        return Shadow(self.place, self.folder, self.environment, is_exact=True)
 
     def git(self, *words: str, input: bytes | None = None) -> bytes:
         """Return what git says in the repository of the states."""
@@ -272,12 +272,14 @@ class _Listing:
 
     def __init__(self, shadow: Shadow) -> None:
         self._shadow = shadow
-        self._table: dict[str, Any] = {}
         self._empty: list[str] = []
         self._dirty: list[str] = []
+        self._began = 0.0
 
     def read(self) -> bytes:
         """Return the names as `git ls-files -t` would."""
+        self._began = time.time()
+        table = self._distrust()
         with self._shadow.start(*DIRTY) as dirty, self._shadow.start(*OTHERS) as others:
             self._dirty = _split(dirty.answer(seconds=600.0))
             found = _split(others.answer(seconds=600.0))
@@ -286,7 +288,43 @@ class _Listing:
         lines += [f"? {name}" for name in found if not name.endswith("/")]
         lines += self._look_into(folders)
         self._dirty += [line[2:] for line in lines if line[0] == "?"]
+        if self._dirty and table:
+            # From here on the index may know them; a kill must not make their modes forgotten.
+            recent = [*table["recent"], *self._dirty]
+            _write_table(self._shadow, {**table, "recent": recent})
         return b"".join(os.fsencode(line) + b"\0" for line in lines)
+
+    def _distrust(self) -> dict[str, Any]:
+        """Let git read files again that may have changed although their size and times say otherwise. Return what is
+        known beside the index; nothing when the index is new.
+
+        git compares seconds. It reads a file again whose content changed in the second of its index or later; not
+        one whose content has an older time, as after `tar x`, `cp -p` or a rename, and that was written in that second.
+        """
+        shadow = self._shadow
+        table = _read_table(shadow)
+        is_known = table.get("index") == shadow.facts["index"]
+        is_back = table.get("at", 0.0) > self._began  # the clock was set back
+        names, least = table.get("recent", []), 0
+        index = _status(shadow.index)
+        if index is None:
+            return {}
+        if not is_known or is_back:
+            names = _split(shadow.git("ls-files", "-z"))
+            least = 0 if is_back else int(index.st_mtime)
+        doubtful = set()
+        for name in names:
+            facts = _status(os.path.join(shadow.place.top, name))
+            if facts is None or int(facts.st_ctime) < least:
+                continue
+            if is_back or int(facts.st_mtime) < int(index.st_mtime):
+                doubtful.add(name)
+        if doubtful:
+            entries = shadow.git("ls-files", "-z", "--stage").split(b"\0")
+            chosen = [one for one in entries if os.fsdecode(one.partition(b"\t")[2]) in doubtful]
+            # An entry that is given without the times of its file has none.
+            shadow.git("update-index", "-z", "--index-info", input=b"\0".join([*chosen, b""]))
+        return table if is_known else {}
 
     def _look_into(self, folders: list[str]) -> list[str]:
         """Return the files in folders of which the index has none; the empty ones among them are kept apart."""
@@ -325,16 +363,19 @@ class _Listing:
             usual = [0o666 & ~mask, 0o777 & ~mask]
             names = [*_split(self._shadow.git("ls-files", "-z")), *included]
         # git compares seconds: what changed in this one is looked at again.
-        recent, since = [], time.time() - RECENT_SECONDS
+        recent, since = [], self._began - RECENT_SECONDS
         for name in dict.fromkeys(names):
-            mode, changed_at = _mode_of(os.path.join(top, name))
-            if changed_at > since:
+            facts = _status(os.path.join(top, name))
+            if facts is not None and facts.st_ctime > since:
                 recent.append(name)
+            is_file = facts is not None and stat.S_ISREG(facts.st_mode)
+            mode = facts.st_mode & 0o777 if facts is not None and is_file else None
             if mode is None or mode == usual[bool(mode & stat.S_IXUSR)]:
                 modes.pop(name, None)
             else:
                 modes[name] = mode
         known = {"index": index, "modes": modes, "usual": usual, "recent": recent}
+        known["at"] = self._began
         _write_table(self._shadow, {**table, **known})
         return {
             "usual": usual,
@@ -371,20 +412,16 @@ def _find_emptied(top: str, names: Iterable[str]) -> set[str]:
     return found
 
 
-def _mode_of(path: str) -> tuple[int | None, float]:
-    """Return the permissions of a file, None for anything else, and when it was last changed."""
+def _status(path: str) -> os.stat_result | None:
     try:
-        facts = os.lstat(path)
+        return os.lstat(path)
     except OSError:
-        return None, 0.0
-    is_file = stat.S_ISREG(facts.st_mode)
-    return (facts.st_mode & 0o777 if is_file else None), facts.st_ctime
+        return None
 
 
 def _is_small(path: str, limit: int) -> bool:
-    try:
-        facts = os.lstat(path)
-    except OSError:
+    facts = _status(path)
+    if facts is None:
         return False
     return stat.S_ISLNK(facts.st_mode) or (stat.S_ISREG(facts.st_mode) and facts.st_size <= limit)
 
