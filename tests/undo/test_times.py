@@ -34,6 +34,13 @@ def take() -> TreeState:
         return store.take(shadow, clock.now())
 
 
+def take_in_the_future(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = time.time() + 1000
+    with monkeypatch.context() as patched:
+        patched.setattr(time, "time", lambda: now)
+        take()
+
+
 def in_one_second(path: Path, first: Callable[[], object], second: Callable[[], object]) -> None:
     """Do both in the same second, as the time of the file's last change has it, with a state in between that is kept."""
     for _ in range(TRIES):
@@ -105,21 +112,14 @@ def test_a_clock_that_was_set_back_hides_no_change(
     """The second of the last state comes again, and in it a file is written with its old size and time."""
     path = rich / "one.py"
     write(path, "before\n")
-    with monkeypatch.context() as patched:
-        now = time.time() + 1000
-        patched.setattr(time, "time", lambda: now)
-        take()
+    take_in_the_future(monkeypatch)
     second = path.stat()
     for _ in range(TRIES):
         write(path, "after!\n")
-        again = path.stat()
-        if int(again.st_ctime) == int(second.st_ctime):
+        if int(path.stat().st_ctime) == int(second.st_ctime):
             break
         write(path, "before\n")
-        with monkeypatch.context() as patched:
-            now = time.time() + 1000
-            patched.setattr(time, "time", lambda: now)
-            take()
+        take_in_the_future(monkeypatch)
         second = path.stat()
     tree = take()["files"]
     assert git("cat-file", "blob", f"{tree}:one.py") == "after!\n"

@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Iterable, Mapping
 from typing import Any, TypedDict
 
-from holdfast.git.repository import GitError, Place
+from holdfast.git.repository import GitError, Place, is_object_name
 from holdfast.git.run import Running, git, run
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import from_os_error
@@ -80,6 +80,8 @@ class Shadow:
         self.folder = folder or os.path.join(place.common_dir, "holdfast", f"index-{place.key}")
         self._environment = environment or {}
         self._is_exact = is_exact
+        # A tree that a ref keeps.
+        self.kept = ""
         self._settings = [*SETTINGS, *_name_settings(place)]
         if is_exact:
             self._settings += ["-c", "core.fileMode=true"]
@@ -136,8 +138,9 @@ class Shadow:
     def write_tree(self) -> str:
         """Return the index as a tree. One that is as it was at the last time costs no git, where that tree is there."""
         known = self.facts["tree"]
-        if known and known[0] == _identity(self.index) and self._has_object(known[1]):
-            return str(known[1])
+        is_same = known[:1] == [_identity(self.index)] and is_object_name(known[-1])
+        if is_same and (known[-1] == self.kept or self._has_object(known[-1])):
+            return str(known[-1])
         tree = self.git("write-tree").decode("ascii").strip()
         self.facts["tree"] = [_identity(self.index), tree]
         return tree

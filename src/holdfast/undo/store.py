@@ -130,6 +130,9 @@ class Store:
 
     def look(self, shadow: Shadow) -> Present:
         """Bring the index up to the work tree. Return what is there."""
+        newest = _read_table(shadow).get("newest")
+        if isinstance(newest, dict) and self._has_ref(str(newest.get("id"))):
+            shadow.kept = str(newest.get("files"))
         listing = _Listing(shadow)
         captured = capture(shadow, self.limit, listing.read)
         included = self._included(shadow)
@@ -155,7 +158,7 @@ class Store:
             not is_new
             and table.get("text") == text
             and same.items() <= known.items()
-            and os.path.exists(f"{self.place.common_dir}/{self.refs}/{known['id']}")
+            and self._has_ref(known["id"])
         ):
             newest: TreeState = known
             return newest
@@ -176,6 +179,10 @@ class Store:
         if not is_new:
             _write_table(shadow, {**table, "text": text, "newest": state})
         return state
+
+    def _has_ref(self, id: str) -> bool:
+        """Return whether a state is kept, by a file alone; after a `git pack-refs` the next state is a new one."""
+        return os.path.exists(f"{self.place.common_dir}/{self.refs}/{id}")
 
     def _commit(self, state: TreeState, whole: str) -> str:
         second = clock.parse(state["at"]) // 1000
