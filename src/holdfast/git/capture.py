@@ -195,11 +195,11 @@ def _capture(shadow: Shadow, limit: int, changed: Callable[[], bytes] | None) ->
         _follow_ignored(shadow, candidates, rules=rules)
     candidates.sort_out()
     _leave_filtered(shadow, candidates)
-    paths, options = candidates.for_git(), UPDATE
-    if moved and not changed:
-        # Where the user's git was at work, what it touched without changing is learned again.
-        options = ("-q", "--unmerged", "--refresh", *UPDATE)
-    if paths or options is not UPDATE:
+    paths = candidates.for_git()
+    # Where the user's git was at work, what it touched without changing is learned again.
+    is_touched = moved and not changed
+    if paths or is_touched:
+        options = ("-q", "--unmerged", "--refresh", *UPDATE) if is_touched else UPDATE
         _take_in(shadow, candidates, paths, options)
     if candidates.removed:
         shadow.git(*FORGET, input=join_names(candidates.removed))

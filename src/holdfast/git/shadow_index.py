@@ -212,7 +212,9 @@ class Shadow:
 
     def _adopt(self) -> None:
         """Lift the flags by which the user's index looks away from changes."""
-        assumed, present, absent = [], [], []
+        assumed: list[str] = []
+        present: list[str] = []
+        absent: list[str] = []
         for entry in os.fsdecode(self.git("ls-files", "-z", "-v", "--stage")).split("\0"):
             facts, _, path = entry.partition("\t")
             if not path:

@@ -382,8 +382,7 @@ class _Listing:
             else:
                 modes[name] = mode
         known = {"index": index, "modes": modes, "usual": usual, "recent": recent}
-        known["at"] = self._began
-        _write_table(self._shadow, {**table, **known})
+        _write_table(self._shadow, {**table, **known, "at": self._began})
         return {
             "usual": usual,
             "modes": modes,
