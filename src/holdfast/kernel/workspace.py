@@ -447,20 +447,29 @@ def _refuse_strangers(entry: str, git_dir: str, *, is_linked: bool) -> None:
 
 
 def worktrees(workspace: Workspace) -> list[str]:
-    """The roots of all worktrees of the workspace, this one first."""
+    """The roots of all worktrees of the workspace, this one first. Commands write and remove files in all of them,
+    so a folder that only the git dir names is none: an archive could name another project."""
     roots = [workspace.root]
     if workspace.git_dir:
-        candidates = [os.path.dirname(workspace.git_dir)]
+        top = os.path.dirname(workspace.git_dir)
+        own = os.path.join(top, ".git")
+        is_main = os.path.realpath(own) == os.path.realpath(workspace.git_dir)
+        candidates = [top] if is_main else []
         registered = os.path.join(workspace.git_dir, "worktrees")
         for name in sorted(os.listdir(registered)) if os.path.isdir(registered) else []:
+            own = os.path.join(registered, name)
             try:
-                entry = _pointer(os.path.join(registered, name, "gitdir"), "", "")
+                entry = _pointer(os.path.join(own, "gitdir"), "", own)
+                if not os.path.isfile(entry) or os.path.basename(entry) != ".git":
+                    continue
+                root = os.path.dirname(entry)
+                if _pointer(entry, "gitdir: ", root) == os.path.realpath(own):
+                    candidates.append(root)
             except HoldfastError:
                 continue
-            candidates.append(os.path.dirname(entry))
         for root in candidates:
             real = os.path.realpath(root)
-            if real not in roots and os.path.exists(os.path.join(real, ".git")):
+            if real not in roots:
                 roots.append(real)
     return roots
 

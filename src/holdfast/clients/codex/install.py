@@ -51,7 +51,7 @@ def _hook_files(workspace: Workspace) -> list[str]:
 
 def _main_worktree(workspace: Workspace) -> str:
     root = os.path.realpath(os.path.dirname(workspace.git_dir)) if workspace.git_dir else ""
-    return root if root and os.path.exists(os.path.join(root, ".git")) else workspace.root
+    return root if root in worktrees(workspace) else workspace.root
 
 
 def is_reviewed(workspace: Workspace) -> bool:
