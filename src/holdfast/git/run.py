@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 
 from holdfast.git.repository import GitError, Place, locate, not_a_repository
 from holdfast.kernel.deadline import within
 from holdfast.kernel.patterns import IGNORECASE, MULTILINE, compile_later
 from holdfast.kernel.plain_file import open_plain
 from holdfast.kernel.text import quote, split_words
-from holdfast.processes.child import Child, TimeOut
+from holdfast.processes.child import Child, Stuck, TimeOut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,6 +49,9 @@ KEPT = split_words(
     "GIT_AUTHOR_ GIT_COMMITTER_ GIT_CONFIG_ GIT_SSH GIT_ASKPASS GIT_EXEC_PATH "
     "GIT_CEILING_DIRECTORIES GIT_DISCOVERY_ACROSS_FILESYSTEM"
 )
+# Where git waited for a pipe, and when: what else it is asked there at once would wait as well.
+_stuck_in: dict[str, float] = {}
+STUCK_SECONDS = 5.0
 # They get the argument list of every git process before it starts.
 listeners: list[Callable[[Sequence[str]], None]] = []
 
@@ -116,6 +120,14 @@ def refuse_strange_files(root: str) -> None:
                 raise GitError(f"{path} is not a regular file.", kind="strange_repository")
 
 
+def _in_the_way(root: str) -> GitError:
+    return GitError(
+        f"Git waits for a pipe in the place of a file of the repository in {root}.",
+        hint=f"Find it: find {quote(root)} -type p",
+        kind="strange_repository",
+    )
+
+
 def _is_work_tree(place: Place, value: str) -> bool:
     return os.path.realpath(os.path.join(place.git_dir, value)) == os.path.realpath(place.top)
 
@@ -123,26 +135,26 @@ def _is_work_tree(place: Place, value: str) -> bool:
 def _ask_config(folder: str, *words: str) -> str:
     """Return what `git config` prints: it has git's own rules for quotes, escapes and includes. Refuse a
     configuration that it cannot read, or not in time: what it names is not known."""
-    import subprocess
-
     try:
-        done = subprocess.run(
-            ["git", "config", *words],
-            cwd=folder,
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            timeout=within(CONFIG_SECONDS),
-            check=False,
-        )
+        process = Child(["git", "-C", folder, "config", *words], os.environ, fed=False)
     except FileNotFoundError:
         return ""  # there is no git: nothing is run
-    except (OSError, subprocess.TimeoutExpired):
+    except OSError:
         raise GitError("Git's configuration cannot be read.", kind="strange_repository") from None
+    try:
+        output, errors = process.communicate(None, within(CONFIG_SECONDS))
+    except Stuck:
+        _stuck_in[folder] = time.monotonic()
+        raise _in_the_way(folder) from None
+    except TimeOut:
+        raise GitError("Git's configuration cannot be read.", kind="strange_repository") from None
+    finally:
+        process.end(GRACE_SECONDS)
     # 1: nothing of the kind is set.
-    if done.returncode not in (0, 1):
-        reason = os.fsdecode(done.stderr).strip().rpartition("\n")[2].removeprefix("fatal: ")
+    if process.code not in (0, 1):
+        reason = os.fsdecode(errors).strip().rpartition("\n")[2].removeprefix("fatal: ")
         raise GitError(f"Git's configuration cannot be read: {reason}", kind="strange_repository")
-    return os.fsdecode(done.stdout)
+    return os.fsdecode(output)
 
 
 def repository_filters(root: str) -> list[str]:
@@ -270,6 +282,8 @@ class Running:
         fed: bool = True,
         as_the_user: bool = False,
     ) -> None:
+        if time.monotonic() - _stuck_in.get(root, -STUCK_SECONDS) < STUCK_SECONDS:
+            raise _in_the_way(root)
         refuse_strange_files(root)
         refuse_other_work_tree(root)
         safe = [] if as_the_user else without_programs(root)
@@ -297,6 +311,10 @@ class Running:
         """Give it its input, and wait for its end."""
         try:
             output, errors = self._process.communicate(input, within(seconds))
+        except Stuck:
+            self.end()
+            _stuck_in[self.root] = time.monotonic()
+            raise _in_the_way(self.root) from None
         except TimeOut:
             self.end()
             late = GitError(

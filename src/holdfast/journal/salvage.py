@@ -22,6 +22,7 @@ from holdfast.journal.upkeep import SIDE_ROWS
 from holdfast.kernel import canonical_json
 from holdfast.kernel.digest import digest, new_id
 from holdfast.kernel.errors import HoldfastError
+from holdfast.kernel.plain_file import strange_beside
 
 Row = tuple[Any, ...]
 
@@ -110,6 +111,8 @@ def salvage(
 
 def _open_damaged(path: str) -> apsw.Connection | None:
     """A connection that reads; None when not even the first page is one of SQLite."""
+    if strange_beside(path):
+        return None
     for flags in (apsw.SQLITE_OPEN_READWRITE, apsw.SQLITE_OPEN_READONLY):
         try:
             connection = apsw.Connection(path, flags=flags)

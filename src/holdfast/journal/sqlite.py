@@ -55,6 +55,7 @@ from holdfast.journal.sqlite_rows import (
 from holdfast.kernel import canonical_json
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import Conflict, HoldfastError, NotFound, StoreAway, journal_damaged
+from holdfast.kernel.plain_file import strange_beside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -219,6 +220,13 @@ class SqliteJournal:
             flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if self._is_new else 0)
         # Before the file is opened: one that is replaced in between is then opened once more.
         file = _identify(self.path)
+        strange = strange_beside(self.path)
+        if strange:
+            raise HoldfastError(
+                f"{strange} is not a regular file.",
+                hint="Find out what put it there, then remove it. Nothing was changed.",
+                kind="not_a_journal",
+            )
         connection = apsw.Connection(self.path, flags=flags)
         self._files[connection] = file or _identify(self.path)
         connection.set_busy_handler(patience())

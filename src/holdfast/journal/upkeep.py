@@ -30,7 +30,8 @@ from holdfast.journal.sqlite_rows import (
     translate_errors,
 )
 from holdfast.kernel.crash import reached
-from holdfast.kernel.errors import HoldfastError, NotFound, from_os_error
+from holdfast.kernel.errors import HoldfastError, NotFound, Usage, from_os_error
+from holdfast.kernel.plain_file import strange_beside
 from holdfast.kernel.text import split_words
 
 if TYPE_CHECKING:
@@ -352,6 +353,8 @@ def check_copy(source: str) -> None:
     """Refuse what is not a whole journal of a format that this holdfast knows."""
     if not os.path.isfile(source):
         raise NotFound(f"There is no file {source}.")
+    if strange := strange_beside(source):
+        raise Usage(f"{strange} is not a regular file.", hint="Look what it is, then remove it.")
     try:
         copy = apsw.Connection(source, flags=apsw.SQLITE_OPEN_READONLY)
         (application_id,) = copy.execute("PRAGMA application_id").fetchone() or (0,)

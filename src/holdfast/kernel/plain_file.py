@@ -58,6 +58,18 @@ def _opened(path: str, *, follow: bool) -> tuple[int, int]:
     return descriptor, status.st_size
 
 
+def strange_beside(path: str) -> str:
+    """Return which file of a SQLite database is there and is not a regular one; empty where all are sound. SQLite
+    opens each of them, and would wait for a pipe for ever."""
+    for name in (path, f"{path}-wal", f"{path}-shm", f"{path}-journal"):
+        try:
+            if not stat.S_ISREG(os.stat(name, follow_symlinks=name == path).st_mode):
+                return name
+        except OSError:
+            continue
+    return ""
+
+
 def _too_large(largest: int) -> str:
     return f"it has more than {largest:,} bytes"
 

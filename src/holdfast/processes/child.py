@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 PIECE = 1 << 16
+# A program that says nothing is looked at so often. Where the kernel keeps one that opens a pipe without another end.
+LOOK_SECONDS, OPENING_PIPE = 0.25, b"wait_for_partner"
 # A program that has closed its pipes is near its end: so often it is asked for it without a break.
 LAST_STEPS = 20
 # The code of a program that has ended, and of which the system does not say how.
@@ -34,6 +36,10 @@ def find_program(name: str) -> str:
 
 class TimeOut(Exception):
     """The program did not end in time. It still runs."""
+
+
+class Stuck(TimeOut):
+    """The program opens a pipe that no other program has open. It still runs."""
 
 
 class Child:
@@ -86,11 +92,16 @@ class Child:
         if self._input >= 0:
             os.set_blocking(self._input, False)
             pipes.register(self._input, POLLOUT)
+        is_stuck = False
         while len(closed) < len(self._output):
             left = deadline - time.monotonic()
-            ready = pipes.poll(max(0.0, left) * 1000)
+            ready = pipes.poll(max(0.0, min(left, LOOK_SECONDS)) * 1000)
             if not ready and left <= 0:
                 raise TimeOut
+            if not ready:
+                was_stuck, is_stuck = is_stuck, self._is_opening_pipe()
+                if was_stuck and is_stuck:
+                    raise Stuck
             for descriptor, events in ready:
                 if descriptor == self._input:
                     waiting = self._write(waiting, events)
@@ -106,6 +117,20 @@ class Child:
         self._wait(deadline)
         self._close()
         return output, errors
+
+    def _is_opening_pipe(self) -> bool:
+        """Return whether it waits for the other end of a pipe that it opens by name. False where the system does not
+        tell."""
+        try:
+            descriptor = os.open(f"/proc/{self.pid}/wchan", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            return os.read(descriptor, 64) == OPENING_PIPE
+        except OSError:
+            return False
+        finally:
+            os.close(descriptor)
 
     def _write(self, waiting: memoryview, events: int) -> memoryview:
         try:

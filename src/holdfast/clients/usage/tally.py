@@ -12,7 +12,7 @@ import apsw
 
 from holdfast.clients.usage.model import TOKENS
 from holdfast.kernel import canonical_json
-from holdfast.kernel.plain_file import unlink_if_any
+from holdfast.kernel.plain_file import strange_beside, unlink_if_any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -353,6 +353,8 @@ def in_memory() -> Tally:
 
 
 def _connect(path: str) -> apsw.Connection:
+    if strange_beside(path):
+        raise apsw.CantOpenError(path)
     connection = apsw.Connection(path)
     try:
         connection.set_busy_timeout(BUSY_MILLISECONDS)
