@@ -189,7 +189,7 @@ ELSEWHERE = {
     "clients/lines.py": "transcripts in a client's home, opened for reading",
     "clients/opencode/install.py": "our own package",
     "clients/usage/": "the user's cache, and our own package",
-    "clients/settings/files.py": "settings that a person asked to have written; it refuses links",
+    "clients/settings/files.py": "what settings were, in the journal's home",
     # Removal of everything, on a person's word.
     "maintenance/remains.py": "shutil.rmtree follows no link",
     "maintenance/purge.py": "files that its walk found without following links; views go through TreeFile",
@@ -202,13 +202,10 @@ ELSEWHERE = {
     "usage/usage_limits.py": "the private folder",
     "kernel/last_turn.py": "the private folder",
     "fleet/current_life.py": "the private folder",
-    # Files in `.holdfast/` of a work tree, after a look for links; not from a descriptor yet.
     "kernel/workspace.py": "the journal's home",
-    "kernel/commit.py": "a queued command that was read",
-    "kernel/inbox.py": ".holdfast/inbox",
-    "kernel/latch.py": ".holdfast/latch, where the journal's home cannot be written",
-    "gates/pictures.py": ".holdfast/pictures",
-    "plans/worktrees.py": ".holdfast/plans",
+    "kernel/inbox.py": "the folder of an open file, to sync it",
+    "kernel/latch.py": "the journal's home",
+    "gates/pictures.py": "the journal's home, and .holdfast/pictures, of which only names of digests are removed",
 }
 MAY_TOUCH = re.compile(
     r"(?<![\w.])open\(|from (?:os|shutil|tempfile) import|\b(?:os|shutil|tempfile)\.\w+\(|\b(?:write_synced|write_aside|place_new)\(|"

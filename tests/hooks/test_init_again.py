@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.clients.settings import files
 from holdfast.clients.table import NAMES as CLIENTS
 from holdfast.hooks.activity import LOOKED
 from holdfast.hooks.run import command, respond_to
-from holdfast.kernel.plain_file import write_synced
+from holdfast.kernel.tree_file import TreeFile
 from holdfast.kernel.workspace import discover
 from holdfast.session import session_files
 from tests.hooks import test_init
@@ -161,12 +160,14 @@ def test_a_broken_file_with_nothing_of_ours_is_no_matter_for_uninstall(
 def test_what_was_changed_before_a_failure_is_said(
     repository: Path, holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(path: str, *rest: Any) -> None:
-        if path.endswith(str(GEMINI)):
-            raise OSError(28, "No space left on device")
-        write_synced(path, *rest)
+    write = TreeFile.write
 
-    monkeypatch.setattr(files, "write_synced", full)
+    def full(file: TreeFile, *rest: Any) -> None:
+        if str(file).endswith(str(GEMINI)):
+            raise OSError(28, "No space left on device")
+        write(file, *rest)
+
+    monkeypatch.setattr(TreeFile, "write", full)
     answer = holdfast("init", "--client", "claude", "--client", "gemini")
     assert answer.code == 75
     assert f"Changed before that: {repository}/{SETTINGS}, {repository}/{MCP}." in answer.err
@@ -179,10 +180,10 @@ def test_a_record_that_cannot_be_removed_stops_nothing(
     holdfast("init", *ALL)
     unlink = os.unlink
 
-    def refused(path: str) -> None:
+    def refused(path: str, **named: Any) -> None:
         if "/.git/holdfast/clients/" in path:
             raise PermissionError(13, "Permission denied")
-        unlink(path)
+        unlink(path, **named)
 
     # Not until the test's end: before that, pytest removes the test's folder.
     with monkeypatch.context() as patched:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
+import sys
 import tarfile
 import threading
 import time
@@ -15,12 +17,14 @@ from typing import Any
 import pytest
 
 from holdfast.kernel import clock, config, inbox, latch, trust
+from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.workspace import discover
 from holdfast.web.work_tree import compare_with_commit
 from tests.cli.conftest import Holdfast
 from tests.conftest import Git
 from tests.gates.person import Terminal
 from tests.gates.test_gates import VERIFY, answer, ask, look
+from tests.swapping import Swapper
 
 pytestmark = pytest.mark.usefixtures("repository")
 
@@ -392,7 +396,122 @@ def test_init_writes_through_no_linked_settings(holdfast: Holdfast, tmp_path: Pa
     assert outside.read_text() == "{}"
 
 
+def test_uninstall_takes_nothing_out_of_linked_settings(holdfast: Holdfast, tmp_path: Path) -> None:
+    """A clone brings a link to the settings that the person has for all projects, with Holdfast's hooks in them."""
+    assert holdfast("init", "--client", "claude").code == 0
+    private = Path(".claude/settings.local.json")
+    mine = tmp_path / "settings.json"
+    mine.write_text(private.read_text())
+    private.unlink()
+    private.symlink_to(mine)
+    before = mine.read_bytes()
+    assert holdfast("uninstall").code == 0
+    assert mine.read_bytes() == before
+
+
+@pytest.mark.parametrize("aim", [".git/config", ".git/hooks/pre-commit"])
+def test_init_writes_no_settings_into_gits_folder(holdfast: Holdfast, aim: str) -> None:
+    Path(".codex").mkdir()
+    Path(".codex/config.toml").symlink_to(Path("..", aim))
+    before = Path(aim).read_bytes() if Path(aim).exists() else None
+    refused = holdfast("init", "--client", "codex", "--json")
+    assert refused.envelope["error"]["kind"] == "linked_settings"
+    assert (Path(aim).read_bytes() if Path(aim).exists() else None) == before
+
+
+def test_settings_of_the_main_worktree_that_lead_out_are_not_written(
+    repository: Path,
+    git: Git,
+    holdfast: Holdfast,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Codex reads the hooks of every worktree from the main one."""
+    outside = tmp_path / "hooks.json"
+    outside.write_text("{}")
+    git("worktree", "add", "--quiet", "--detach", str(tmp_path / "linked"))
+    (repository / ".codex").mkdir()
+    (repository / ".codex" / "hooks.json").symlink_to(outside)
+    monkeypatch.chdir(tmp_path / "linked")
+    assert holdfast("init", "--client", "codex").code != 0
+    assert outside.read_text() == "{}"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="swaps with renameat2")
+def test_settings_are_written_into_no_folder_that_is_swapped_for_a_link(
+    repository: Path, holdfast: Holdfast, tmp_path: Path
+) -> None:
+    """An agent exchanges the folder and a link while its person sets the client up."""
+    outside = tmp_path / "mine"
+    outside.mkdir()
+    (outside / "settings.local.json").write_text('{"mine": true}')
+    folder = repository / ".claude"
+    folder.mkdir()
+    deadline = time.monotonic() + 2
+    with Swapper(folder, outside) as swapper:
+        while time.monotonic() < deadline:
+            holdfast("init", "--client", "claude")
+            holdfast("uninstall")
+    assert swapper.swaps > 100
+    assert os.listdir(outside) == ["settings.local.json"]
+    assert (outside / "settings.local.json").read_text() == '{"mine": true}'
+
+
 # The inbox
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="swaps with renameat2")
+def test_an_inbox_that_is_swapped_for_a_link_removes_nothing_elsewhere(
+    repository: Path, holdfast: Holdfast, tmp_path: Path
+) -> None:
+    """A sandboxed agent may write its tree alone, and would have the next command rename or remove files outside."""
+    outside = tmp_path / "mine"
+    outside.mkdir()
+    holdfast("note", "one")
+    path = queue("note:default", {"add": "from an agent", "by": "x"})
+    (outside / path.name).write_text("{}")
+    workspace = discover()
+    deadline = time.monotonic() + 2
+    with Swapper(path.parent, outside) as swapper:
+        while time.monotonic() < deadline:
+            for waiting in inbox.list_waiting(workspace.root):
+                with contextlib.suppress(OSError):
+                    inbox.set_aside(waiting, workspace.root)
+            real = path.with_name(path.name + inbox.REFUSED)
+            with contextlib.suppress(OSError):
+                inbox.remove(str(path), workspace.root)
+                real.rename(path)
+            with contextlib.suppress(OSError):
+                path.parent.joinpath(path.name).touch()
+    assert swapper.swaps > 100
+    assert path.name in os.listdir(outside)
+    assert path.name + inbox.REFUSED not in os.listdir(outside)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="swaps with renameat2")
+def test_a_latch_in_a_folder_that_is_swapped_for_a_link_is_set_and_removed_nowhere_else(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outside = tmp_path / "mine"
+    outside.mkdir()
+    (outside / "latch").write_text("the person's\n")
+    monkeypatch.setenv("HOLDFAST_HOME", str(tmp_path / "file" / "home"))
+    (tmp_path / "file").touch()  # no home can be there, so that the stop is set in the tree
+    workspace = discover()
+    folder = repository / ".holdfast"
+    folder.mkdir()
+    deadline = time.monotonic() + 2
+    with Swapper(folder, outside) as swapper:
+        while time.monotonic() < deadline:
+            for act in (
+                lambda: latch.engage(workspace, "halt", by="me", now=0),
+                lambda: latch.release(workspace),
+            ):
+                with contextlib.suppress(OSError, HoldfastError):
+                    act()
+    assert swapper.swaps > 100
+    assert os.listdir(outside) == ["latch"]
+    assert (outside / "latch").read_text() == "the person's\n"
 
 
 def queue(stream: str, command: Any, name: str = "1", **fields: Any) -> Path:

@@ -39,6 +39,18 @@ def test_a_plan_works_in_its_own_worktree_and_its_work_comes_together(
     assert git("branch", "--list", at=world.root).split() == [branch, "*", "main"]
 
 
+def test_the_note_of_a_returned_worktree_empties_no_file_behind_a_link(
+    world: World, tmp_path: Path
+) -> None:
+    """A task may write beside its worktree."""
+    mine = tmp_path / ".bash_profile"
+    mine.write_text("export X=1\n")
+    world.plan("1/01", auto(f"echo one > one.txt; ln -s {mine} ../1-01.returned"))
+    world.begin(worktrees=True)
+    assert world.run(begin=False)["status"] == "done"
+    assert mine.read_text() == "export X=1\n"
+
+
 def test_a_worktree_is_kept_when_its_plan_fails_and_gone_on_with(world: World, git: Git) -> None:
     world.plan("1/01", auto("echo half > work.txt") + auto("test -e ready"))
     world.begin(worktrees=True, tries=1)

@@ -348,7 +348,7 @@ def _change(
     for client, changes in planned.items():
         for place, wanted in enumerate(parts[client]):
             try:
-                if files.is_outdated(changes[place]):
+                if files.is_outdated(workspace, changes[place]):
                     changes[place] = plan(workspace, wanted)
                 files.carry_out(workspace, changes[place])
             except HoldfastError as error:

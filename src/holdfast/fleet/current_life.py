@@ -16,7 +16,7 @@ from holdfast.kernel.digest import id_of
 from holdfast.kernel.plain_file import read_plain, write_synced
 from holdfast.kernel.state import load
 from holdfast.kernel.text import quote
-from holdfast.kernel.workspace import worktrees
+from holdfast.kernel.workspace import TOOL_FOLDER, worktrees
 from holdfast.remote import server_time
 
 TYPE_CHECKING = False
@@ -53,7 +53,12 @@ def remember(worktree: Workspace, stream: str, life: CurrentLife, *, is_own: boo
         write_synced(os.path.join(worktree.prepare_private(FOLDER), name), content)
     except OSError:
         # A sandbox lets a process write only in its tree.
-        write_synced(os.path.join(worktree.prepare_tool_folder(FOLDER), name), content)
+        worktree.prepare_tool_folder(FOLDER)
+        from holdfast.kernel.tree_file import TreeFile
+
+        TreeFile(worktree.root, f"{TOOL_FOLDER}/{FOLDER}/{name}", is_strict=True).write(
+            content, 0o600
+        )
 
 
 def recall(worktree: Workspace, stream: str) -> CurrentLife | None:

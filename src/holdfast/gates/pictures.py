@@ -19,6 +19,7 @@ from holdfast.kernel import clock
 from holdfast.kernel.digest import digest
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage, from_os_error
 from holdfast.kernel.plain_file import open_plain, write_synced
+from holdfast.kernel.tree_file import TreeFile
 from holdfast.kernel.workspace import TOOL_FOLDER, Workspace, worktrees
 
 if TYPE_CHECKING:
@@ -68,7 +69,10 @@ def keep(workspace: Workspace, id: str, pictures: Sequence[tuple[Picture, bytes]
             if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
                 raise
             # Beside the inbox, in which the gate itself waits then.
-            _write(os.path.join(workspace.prepare_tool_folder(FOLDER), id), pictures)
+            workspace.prepare_tool_folder(FOLDER)
+            for picture, content in pictures:
+                name = f"{TOOL_FOLDER}/{FOLDER}/{id}/{picture_rules.file_of(picture)}"
+                TreeFile(workspace.root, name, is_strict=True).write(content, 0o600)
     except OSError as error:
         raise from_os_error(error, "keeping the gate's pictures") from error
 

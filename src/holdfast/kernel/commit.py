@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import errno
-import os
 from _thread import get_ident
 
 from holdfast.journal.interface import Append
@@ -511,7 +510,7 @@ def take_in(writer: Writer, roots: Sequence[str]) -> int:
             queued = inbox.read(path, root)
             command = queued and writer.accept(queued["stream"], queued["command"])
             if queued is None or command is None:
-                inbox.set_aside(path)
+                inbox.set_aside(path, root)
                 continue
             if writer.workspace.spools and not queued["stream"].startswith(writer.lives):
                 continue  # decided on the server
@@ -526,8 +525,8 @@ def take_in(writer: Writer, roots: Sequence[str]) -> int:
             except Exception:
                 # Refused for good: a lost fence, or no command of ours at all. One bad file must not
                 # stop all writers, so it is kept for a person.
-                inbox.set_aside(path)
+                inbox.set_aside(path, root)
                 continue
-            os.unlink(path)
+            inbox.remove(path, root)
             taken += 1
     return taken

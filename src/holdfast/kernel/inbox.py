@@ -15,13 +15,13 @@ import os
 
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.errors import from_os_error
-from holdfast.kernel.plain_file import read_plain, write_synced
 from holdfast.kernel.workspace import TOOL_FOLDER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypedDict
 
+    from holdfast.kernel.tree_file import TreeFile
     from holdfast.kernel.workspace import Workspace
 
     class Queued(TypedDict):
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 # What a face says of a command that waits here.
 QUEUED = "Queued in .holdfast/inbox: the journal cannot be written from here."
 UNTIL_THEN = "The next command that can write takes it in; keep .holdfast until then."
+FOLDER = f"{TOOL_FOLDER}/inbox"
 REFUSED = ".refused"
 LARGEST = 1 << 20
 MOST = 1_000
@@ -46,17 +47,21 @@ FIELDS = ("id", "stream", "command", "actor", "fence", "at")
 
 def put(workspace: Workspace, queued: Queued) -> str:
     """Leave a command for the next process that can write; the path of its file."""
+    from holdfast.kernel.tree_file import OpenFolder
+
     try:
-        folder = workspace.prepare_tool_folder("inbox")
-        path = os.path.join(folder, f"{queued['at'].replace(':', '')}-{queued['id']}.json")
-        write_synced(path, canonical_json.dumps(queued).encode())
+        workspace.prepare_tool_folder("inbox")
+        name = f"{queued['at'].replace(':', '')}-{queued['id']}.json"
+        file = _file(name, workspace.root)
+        file.write(canonical_json.dumps(queued).encode(), 0o600)
         # Nothing else repairs this file's name after a power cut, so the folder is synced too.
-        opened = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        with OpenFolder(file) as folder:
+            opened = os.open(".", os.O_RDONLY | os.O_CLOEXEC, dir_fd=folder)
         try:
             os.fsync(opened)
         finally:
             os.close(opened)
-        return path
+        return str(file)
     except OSError as error:
         # The journal could not be written either: a command is left here only then.
         place = os.path.join(workspace.tool_folder, "inbox")
@@ -77,8 +82,7 @@ def committed(root: str) -> list[str]:
     """The files in the inbox that git tracks: they came with the repository."""
     from holdfast.kernel.git_index import tracked_below
 
-    folder = f"{TOOL_FOLDER}/inbox"
-    return sorted(os.path.join(root, path) for path in tracked_below(root, folder))
+    return sorted(os.path.join(root, path) for path in tracked_below(root, FOLDER))
 
 
 def refused(root: str) -> list[str]:
@@ -87,21 +91,26 @@ def refused(root: str) -> list[str]:
 
 
 def _files(root: str, ending: str) -> list[str]:
-    tools = f"{root}/{TOOL_FOLDER}"
-    folder = f"{tools}/inbox"
-    try:
-        names = sorted(os.listdir(folder))
-    except OSError:
+    folder = f"{root}/{FOLDER}"
+    if not os.path.isdir(folder):  # the usual case
         return []
-    if os.path.islink(tools) or os.path.islink(folder):
-        return []
+    from holdfast.kernel.tree_file import TreeFile
+
+    names = sorted(TreeFile(root, FOLDER, is_strict=True).names_if_any())
     return [os.path.join(folder, name) for name in names if name.endswith(ending)]
+
+
+def _file(path: str, root: str) -> TreeFile:
+    """Return a waiting file, to be reached from the root: its folder may be swapped for a link meanwhile."""
+    from holdfast.kernel.tree_file import TreeFile
+
+    return TreeFile(root, f"{FOLDER}/{os.path.basename(path)}", is_strict=True)
 
 
 def read(path: str, root: str) -> Queued | None:
     """The command in a file of this worktree; None when it is not one (its file is then set aside)."""
     try:
-        content = read_plain(path, LARGEST, follow=False)
+        content = _file(path, root).read(LARGEST)
     except OSError:
         return None
     try:
@@ -136,6 +145,12 @@ def _confined(value: Any, root: str) -> Any:
     return value
 
 
-def set_aside(path: str) -> None:
+def set_aside(path: str, root: str) -> None:
     """Keep a file that cannot be committed, under a name that is not tried again."""
-    os.rename(path, path + REFUSED)
+    file = _file(path, root)
+    file.rename(file.beside(file.name + REFUSED))
+
+
+def remove(path: str, root: str) -> None:
+    """Remove the file of a command that was committed."""
+    _file(path, root).remove()

@@ -20,6 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypedDict
 
+    from holdfast.kernel.tree_file import TreeFile
     from holdfast.kernel.workspace import Workspace
 
     class Latch(TypedDict):
@@ -34,6 +35,14 @@ WITHOUT_REASON = "The latch is set without a reason; the disk was probably full.
 
 def places(workspace: Workspace) -> tuple[str, str]:
     return f"{workspace.home}/latch", f"{workspace.tool_folder}/latch"
+
+
+def _in_tree(workspace: Workspace) -> TreeFile:
+    """Return the latch in the tree, whose folder may be swapped for a link meanwhile."""
+    from holdfast.kernel.tree_file import TreeFile
+    from holdfast.kernel.workspace import TOOL_FOLDER
+
+    return TreeFile(workspace.root, f"{TOOL_FOLDER}/latch", is_strict=True)
 
 
 def quiet_file(workspace: Workspace) -> str:
@@ -67,7 +76,7 @@ def engage(workspace: Workspace, reason: str, *, by: str, now: int) -> list[str]
     for each in _worktrees(workspace):
         try:
             each.prepare_tool_folder()
-            _set(places(each)[1], text)
+            _set_in_tree(_in_tree(each), text)
         except OSError:
             if each.root == workspace.root:
                 raise
@@ -85,6 +94,18 @@ def _set(place: str, text: bytes) -> None:
         os.close(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
 
 
+def _set_in_tree(file: TreeFile, text: bytes) -> None:
+    try:
+        file.write(text, 0o600)
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        try:
+            os.close(file.create(0o600))
+        except FileExistsError:
+            return
+
+
 def _worktrees(workspace: Workspace) -> list[Workspace]:
     """This worktree, and the others of the workspace."""
     from holdfast.kernel.workspace import worktrees
@@ -97,15 +118,17 @@ def read(workspace: Workspace) -> Latch | None:
     """The latch that holds, if one does. A file that cannot be understood still holds. The usual place
     is looked at, too, where HOLDFAST_HOME names another: an agent could name one."""
     usual = f"{workspace.git_dir}/holdfast/latch"
-    home, in_tree = places(workspace)
-    looked_at = [home]
+    home = places(workspace)[0]
+    looked_at: list[str | TreeFile] = [home]
     if workspace.git_dir and usual != home:
         looked_at.append(usual)
     if _counts_in_tree(workspace):
-        looked_at.append(in_tree)
+        looked_at.append(_in_tree(workspace))
     for place in looked_at:
         try:
-            text = read_plain(place, LARGEST).decode(errors="replace")
+            is_path = isinstance(place, str)
+            content = read_plain(place, LARGEST) if is_path else place.read(LARGEST)
+            text = content.decode(errors="replace")
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
@@ -124,27 +147,29 @@ def _counts_in_tree(workspace: Workspace) -> bool:
     """Return whether the latch in the tree was set here: not by a link, not by another user, not by a clone."""
     import stat
 
-    place = places(workspace)[1]
+    if not os.path.lexists(places(workspace)[1]):  # the usual case
+        return False
+    file = _in_tree(workspace)
     try:
-        status = os.lstat(place)
+        status = file.status()
     except OSError:
         return False
-    if not stat.S_ISREG(status.st_mode) or os.path.islink(workspace.tool_folder):
+    if status is None or not stat.S_ISREG(status.st_mode):
         return False
     from holdfast.kernel.git_index import is_tracked
 
-    is_ours = status.st_uid == os.geteuid()
-    return is_ours and not is_tracked(workspace.root, os.path.relpath(place, workspace.root))
+    return status.st_uid == os.geteuid() and not is_tracked(workspace.root, file.path)
 
 
 def release(workspace: Workspace) -> bool:
     """Whether there was one to release."""
     released = False
-    set_in = [places(workspace)[0]]
-    set_in += [places(each)[1] for each in _worktrees(workspace) if _counts_in_tree(each)]
-    for place in dict.fromkeys(set_in):
+    home = places(workspace)[0]
+    in_trees = [_in_tree(each) for each in _worktrees(workspace) if _counts_in_tree(each)]
+    removals = [lambda: os.unlink(home), *(one.remove for one in in_trees if str(one) != home)]
+    for remove in removals:
         try:
-            os.unlink(place)
+            remove()
             released = True
         except (FileNotFoundError, NotADirectoryError):
             continue

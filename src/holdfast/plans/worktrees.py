@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 from holdfast.git.run import git
@@ -17,6 +17,7 @@ from holdfast.git.run import run as run_git
 from holdfast.kernel.digest import id_of
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.kernel.text import quote
+from holdfast.kernel.tree_file import TreeFile
 from holdfast.kernel.workspace import Workspace
 from holdfast.plans.news import Halted
 from holdfast.plans.rules.run_model import DONE, ERROR, PlanRun
@@ -143,16 +144,20 @@ class Worktrees:
         return {**facts, "commit": self._commit_of(self.branch)}
 
     def _remove(self, path: str) -> None:
-        with open(path + RETURNED, "w", encoding="utf-8"):
-            pass
+        note = self._note(path)
+        note.write(b"", 0o600)
         # Refused by git when something has come in since; then it is kept.
         if run_git(self._workspace.root, "worktree", "remove", path).code != 0:
-            os.unlink(path + RETURNED)
+            note.remove()
+
+    def _note(self, path: str) -> TreeFile:
+        """Return the note that a worktree is about to be removed."""
+        root = self._workspace.root
+        return TreeFile(root, os.path.relpath(path, root) + RETURNED, is_strict=True)
 
     def forget_return(self, plan: str) -> None:
         """Remove the note about a returned worktree, after the plan is closed in the journal."""
-        with suppress(OSError):
-            os.unlink(self.path_of(plan) + RETURNED)
+        self._note(self.path_of(plan)).remove_if_any()
 
     def _merge(self, plan: str, own: str) -> None:
         base = self._commit_of(self._base())

@@ -15,7 +15,8 @@ from typing import Any, Literal, Protocol, TypedDict
 from holdfast.kernel.digest import id_of
 from holdfast.kernel.errors import HoldfastError, from_os_error
 from holdfast.kernel.plain_file import read_plain, write_synced
-from holdfast.kernel.workspace import Workspace
+from holdfast.kernel.tree_file import TreeFile
+from holdfast.kernel.workspace import Workspace, worktrees
 
 Status = Literal["installed", "already", "left", "removed", "restored", "absent"]
 
@@ -75,7 +76,14 @@ class SettingsChange(TypedDict):
 def plan_install(workspace: Workspace, part: Part) -> SettingsChange:
     """Put in what is missing; everything else in the file stays."""
     path = _inside(workspace, part.path)
-    before = read(path)
+    if not path:
+        real = os.path.realpath(part.path)
+        raise HoldfastError(
+            f"{part.path} is a link to {real}, outside of the project. Nothing was written.",
+            hint="If the link is yours, put holdfast into that file by hand; else remove the link.",
+            kind="linked_settings",
+        )
+    before = _read_inside(workspace, path)
     put = part.put(before or "")
     change: SettingsChange = {
         "path": path,
@@ -92,15 +100,33 @@ def plan_install(workspace: Workspace, part: Part) -> SettingsChange:
 
 
 def _inside(workspace: Workspace, named: str) -> str:
-    """Where a file of the project really is. A repository can hold a link to a file of the user's."""
-    path, root = os.path.realpath(named), os.path.realpath(workspace.root)
-    if named.startswith(workspace.root + os.sep) and not path.startswith(root + os.sep):
-        raise HoldfastError(
-            f"{named} is a link to {path}, outside of the project. Nothing was written.",
-            hint="If the link is yours, put holdfast into that file by hand; else remove the link.",
-            kind="linked_settings",
-        )
-    return path
+    """Return where a file of the project really is; empty where a link leads out of it, which a repository can
+    hold: to a file of the user's, or to one of git's own."""
+    path = os.path.realpath(named)
+    try:
+        return path if _file_at(workspace, path) else ""
+    except HoldfastError:
+        return ""
+
+
+def _file_at(workspace: Workspace, path: str) -> TreeFile | None:
+    """Return the file of a real path, to be reached from the root of its worktree; None outside of them."""
+    for root in worktrees(workspace):
+        top = os.path.realpath(root)
+        if path.startswith(f"{top}/"):
+            return TreeFile(top, path[len(top) + 1 :], is_strict=True)
+    return None
+
+
+def _read_inside(workspace: Workspace, path: str) -> str | None:
+    """Return the text of a file of the project; None where there is none."""
+    file = _file_at(workspace, path)
+    try:
+        return _text(file.read()) if file else None
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise from_os_error(error, f"reading {path}") from error
 
 
 def _to_keep(workspace: Workspace, part: Part, path: str, before: str | None, put: Put) -> KeptFile:
@@ -124,10 +150,12 @@ def _to_keep(workspace: Workspace, part: Part, path: str, before: str | None, pu
 
 def plan_uninstall(workspace: Workspace, part: Part) -> SettingsChange:
     """Put the file back as it was; when another program changed it since, only ours is taken out."""
-    path = os.path.realpath(part.path)
-    present, kept = read(path), _kept(workspace, path)
+    path = _inside(workspace, part.path)
+    # Behind a link out of the project stands nothing that `init` put there.
+    present = _read_inside(workspace, path) if path else None
+    kept = _kept(workspace, path) if path else None
     change: SettingsChange = {
-        "path": path,
+        "path": path or part.path,
         "status": "absent",
         "before": present,
         "after": present,
@@ -165,26 +193,29 @@ def _is_empty(text: str) -> bool:
     return "".join(text.strip("\ufeff").split()) in ("", "{}")
 
 
-def is_outdated(change: SettingsChange) -> bool:
+def is_outdated(workspace: Workspace, change: SettingsChange) -> bool:
     """Whether its file is another one by now: another program wrote it, or two clients' files are one."""
-    return read(change["path"]) != change["before"]
+    path = change["path"]
+    return _inside(workspace, path) != path or _read_inside(workspace, path) != change["before"]
 
 
 def carry_out(workspace: Workspace, change: SettingsChange) -> None:
     path, status = change["path"], change["status"]
     if status in ("already", "left"):
         return
-    kept, after = change["kept"], change["after"]
+    kept, after, file = change["kept"], change["after"], _file_at(workspace, path)
+    if file is None:
+        return
     if status == "installed" and kept is not None:
         # Before the file: after a crash in between it is still known how to take ours out.
         _keep(workspace, path, kept)
     try:
         if after is None:
             if change["before"] is not None:
-                _remove(path, kept["folders"] if kept else 0)
+                _remove(file, kept["folders"] if kept else 0)
         elif after != change["before"]:
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            write_synced(path, _bytes(after), _mode_of(path))
+            status_now = file.status()
+            file.write(_bytes(after), stat.S_IMODE(status_now.st_mode) if status_now else 0o644)
     except OSError as error:
         raise from_os_error(error, f"writing {path}") from error
     if status != "installed" and kept is not None:
@@ -212,14 +243,13 @@ def forget(workspace: Workspace, path: str) -> list[str]:
     return []
 
 
-def _remove(path: str, folders: int) -> None:
-    os.unlink(path)
-    for _ in range(folders):
-        path = os.path.dirname(path)
-        try:
-            os.rmdir(path)
-        except OSError:
-            return  # another program put something into it
+def _remove(file: TreeFile, folders: int) -> None:
+    file.remove()
+    parts = file.path.split("/")[:-1]
+    while parts and folders > 0:
+        # One that another program put something into stays.
+        TreeFile(file.root, "/".join(parts), is_strict=True).remove_folder()
+        parts, folders = parts[:-1], folders - 1
 
 
 def _missing_folders(path: str) -> int:
@@ -228,13 +258,6 @@ def _missing_folders(path: str) -> int:
     while not os.path.isdir(folder):
         count, folder = count + 1, os.path.dirname(folder)
     return count
-
-
-def _mode_of(path: str) -> int:
-    try:
-        return stat.S_IMODE(os.stat(path).st_mode)
-    except FileNotFoundError:
-        return 0o644
 
 
 def _record(workspace: Workspace, path: str) -> str:
@@ -302,6 +325,10 @@ def read(path: str) -> str | None:
         return None
     except OSError as error:
         raise from_os_error(error, f"reading {path}") from error
+    return _text(content)
+
+
+def _text(content: bytes) -> str:
     return content.decode(errors="surrogateescape")
 
 
