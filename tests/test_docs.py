@@ -138,9 +138,32 @@ def test_every_setting_and_variable_is_documented() -> None:
         assert f"`{name}`" in text, name
 
 
-def test_the_title_of_a_decision_begins_with_its_number() -> None:
+def test_the_title_of_a_decision_is_its_number_and_what_to_do() -> None:
     for page in (ROOT / "docs/adr").glob("0*.md"):
-        assert page.read_text(encoding="utf-8").startswith(f"# {page.name[:4]}: "), page.name
+        title = page.read_text(encoding="utf-8").partition("\n")[0]
+        assert title.startswith(f"# {page.name[:4]}: "), page.name
+        assert title.split()[2] not in ("A", "An", "The", "Of"), title
+
+
+def test_the_list_of_decisions_explains_each_number_that_is_missing() -> None:
+    used = {int(page.name[:4]) for page in (ROOT / "docs/adr").glob("0*.md")}
+    text = (ROOT / "docs/adr/README.md").read_text(encoding="utf-8")
+    said: set[int] = set()
+    for first, last in re.findall(r"(\d{4})(?: to (\d{4}))?", text.partition("<!--")[0]):
+        said |= set(range(int(first), int(last or first) + 1))
+    assert said == set(range(1, max(used))) - used
+
+
+def test_how_it_works_names_files_and_functions_that_are_there() -> None:
+    text = (ROOT / "docs/how-it-works.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([a-z_/]+\.py)`", text)
+    assert named
+    assert [one for one in named if not (ROOT / "src/holdfast" / one).is_file()] == []
+    persist = (ROOT / "src/holdfast/session/checkpoint.py").read_text(encoding="utf-8")
+    assert "def _persist(" in persist
+    features = {path.parent.name for path in (ROOT / "src/holdfast").glob("*/feature.py")}
+    frames = {"cli", "clients", "git", "maintenance", "remote", "trackers", "web"}
+    assert {one for one in features - frames if f"`{one}/`" not in text} == set()
 
 
 def test_the_glossary_has_at_most_25_words_in_order() -> None:
