@@ -88,6 +88,80 @@ if [ "$mark" ] && [ -r "$mark" ] && [ $means != other ]; then
   [ -d "$private" ] && [ ! -L "$private" ] && [ -O "$private" ] || known_root=''
 fi
 
+# What Python needs to leave marks for this file.
+tell_python() {
+  export _HOLDFAST_LAUNCHER="$here" _HOLDFAST_VERSION="$version"
+  export _HOLDFAST_CLIENT_PID="$PPID"
+}
+
+# mksh has no printf of its own, and the client's PATH may lead to none. A second word, which is empty: no end of line.
+say() {
+  if [ "$KSH_VERSION" ]; then
+    print -r ${2+-n} -- "$1"
+  else
+    printf "%s${2-\\n}" "$1"
+  fi
+}
+
+# The time of the event, in a file that Python made. Where another thing is in its place, Python looks.
+note_time() {
+  seen=$private/seen/$client.$event
+  [ -f "$seen" ] && [ ! -L "$seen" ] && [ ! -L "$private/seen" ] && true >"$seen"
+}
+
+# Nothing to answer: the event is kept in a file, and a process that the client does not wait for takes it
+# from there. Of a turn, Python wrote down before what it needs to know; the rest is told by the payload. It ends the
+# hook; where the event cannot be kept, Python has to answer.
+keep() {
+  [ $means = prompt ] && [ -e "$private/recall" ] && is_recalled && return 1
+  kept=$private/pending/$client.$event.$session.$$
+  if [ -L "$private/pending" ] || [ -e "$kept" ] || [ -L "$kept" ]; then
+    [ "$has_payload" ] || has_payload=1 payload=$turn
+    return 1
+  fi
+  # bash 4 takes the payload without a process.
+  case $has_payload$BASH_VERSION$event in
+  *Stop | *AfterAgent) ;;
+  [4-9]*) IFS= read -r -d '' -N 33554432 payload && has_payload=part || has_payload=1 ;;
+  esac
+  set -C
+  # A state of the work tree is taken behind the prompt; `undo/hooks.py` has the file.
+  if [ $means = prompt ]; then
+    [ -e "$private/taking" -o -L "$private/taking" ] || true >"$private/taking"
+  fi
+  case $event in
+  Stop | AfterAgent) say "$turn" >"$kept" ;;
+  *)
+    case $has_payload in
+    1) say "$payload" >"$kept" ;;
+    part) { say "$payload" '' && /bin/cat; } >"$kept" ;;
+    *) [ -x /bin/cat ] && /bin/cat >"$kept" ;;
+    esac
+    ;;
+  esac
+  written=$?
+  set +C
+  if [ $written != 0 ]; then
+    [ "$has_payload" ] || has_payload=1 payload=$turn
+    return 1
+  fi
+  tell_python
+  # It holds the client's pipe, and empties it: Codex takes a payload that it cannot write for an error. A shell
+  # of its own: dash keeps the client's pipe for errors beside the redirection under which this file is read.
+  exec 3<&0
+  /bin/sh "$here/hook.sh" "$client" "$event" pending "$root" <&3 >/dev/null 2>&1 &
+  exit 0
+}
+
+# Most prompts and turns need none of what follows.
+case $usual$unread in
+turn | prompt)
+  root=$start
+  [ "$known_root" ] && [ "$flags" = 'plain calm' ] && [ ! -e "$state" ] &&
+    ! [ $means = prompt -a -d "$private/limits" -o $means = prompt -a -e "$private/recall" ] && note_time && keep
+  ;;
+esac
+
 # Whether the command of a tool is one that an agent may give. What only a person may do can stand in a shell's
 # command. Quotes within a word hide nothing: the text is split at them and put together again.
 is_harmless() {
@@ -174,12 +248,6 @@ find_python() {
   return 1
 }
 
-# What Python needs to leave marks for this file.
-tell_python() {
-  export _HOLDFAST_LAUNCHER="$here" _HOLDFAST_VERSION="$version"
-  export _HOLDFAST_CLIENT_PID="$PPID"
-}
-
 run_python() {
   if find_python; then
     "$python" -I -S "$entry" "$libraries" "$@"
@@ -187,15 +255,6 @@ run_python() {
     "$program" hook "$@"
   else
     return 127
-  fi
-}
-
-# mksh has no printf of its own, and the client's PATH may lead to none. A second word, which is empty: no end of line.
-say() {
-  if [ "$KSH_VERSION" ]; then
-    print -r ${2+-n} -- "$1"
-  else
-    printf "%s${2-\\n}" "$1"
   fi
 }
 
@@ -233,50 +292,6 @@ ask() {
   [ $status = 0 ] && exit 0
   note_failure "$status"
   [ $means = tool ] && deny_if_stopped
-  exit 0
-}
-
-# The time of the event, in a file that Python made. Where another thing is in its place, Python looks.
-note_time() {
-  seen=$private/seen/$client.$event
-  [ -f "$seen" ] && [ ! -L "$seen" ] && [ ! -L "$private/seen" ] && true >"$seen"
-}
-
-# Nothing to answer: the event is kept in a file, and a process that the client does not wait for takes it
-# from there. Of a turn, Python wrote down before what it needs to know; the rest is told by the payload.
-keep() {
-  [ $means = prompt ] && is_recalled && ask
-  kept=$private/pending/$client.$event.$session.$$
-  if [ -L "$private/pending" ] || [ -e "$kept" ] || [ -L "$kept" ]; then
-    [ "$has_payload" ] || has_payload=1 payload=$turn
-    ask
-  fi
-  set -C
-  # A state of the work tree is taken behind the prompt; `undo/hooks.py` has the file.
-  if [ $means = prompt ]; then
-    [ -e "$private/taking" -o -L "$private/taking" ] || true >"$private/taking"
-  fi
-  case $event in
-  Stop | AfterAgent) say "$turn" >"$kept" ;;
-  *)
-    if [ "$has_payload" ]; then
-      say "$payload" >"$kept"
-    else
-      [ -x /bin/cat ] && /bin/cat >"$kept"
-    fi
-    ;;
-  esac
-  written=$?
-  set +C
-  if [ $written != 0 ]; then
-    [ "$has_payload" ] || has_payload=1 payload=$turn
-    ask
-  fi
-  tell_python
-  # It holds the client's pipe, and empties it: Codex takes a payload that it cannot write for an error. A shell
-  # of its own: dash keeps the client's pipe for errors beside the redirection under which this file is read.
-  exec 3<&0
-  /bin/sh "$here/hook.sh" "$client" "$event" pending "$root" <&3 >/dev/null 2>&1 &
   exit 0
 }
 
