@@ -334,3 +334,68 @@ def test_a_person_made_up_by_a_program_is_refused(rich: Path, prompts: Prompts) 
     person = Person(name="me", channel="page", terminal="", at="2026-11-19T00:00:00.000Z")
     with pytest.raises(NotAllowed):
         operations.undo(discover(), UndoRequest(), actor="me", now=prompts.now, person=person)
+
+
+def test_two_names_that_differ_only_in_case_come_back(
+    rich: Path, git: Git, prompts: Prompts, holdfast: Holdfast
+) -> None:
+    """The user's git is told that they are one; the disk keeps two."""
+    (rich / "readme").write_text("small\n")
+    if (rich / "README").exists():
+        pytest.skip("this disk keeps one file of both names; two of them were NOT tried")
+    git("config", "core.ignorecase", "true")
+    before = picture_of(rich)
+    prompts.begin("Change")
+    (rich / "readme").write_text("changed\n")
+    (rich / "README").write_text("large\n")
+    (rich / "SUB").mkdir()
+    (rich / "SUB" / "four.py").write_text("another\n")
+    prompts.end()
+    after = picture_of(rich)
+    assert holdfast("undo", "--yes").code == 0
+    assert picture_of(rich) == before
+    assert holdfast("redo", "--yes").code == 0
+    assert picture_of(rich) == after
+
+
+def test_a_file_that_a_sparse_checkout_leaves_out_does_not_come_back(
+    rich: Path, git: Git, prompts: Prompts, holdfast: Holdfast
+) -> None:
+    """The agent's commit changes it in the index, and it is in no work tree before and after."""
+    git("sparse-checkout", "set", "--no-cone", "/*", "!/sub/")
+    git("branch", "other")
+    blob = git("hash-object", "-w", "run.sh").strip()
+    before = picture_of(rich)
+    prompts.begin("Change")
+    git("update-index", "--cacheinfo", f"100644,{blob},sub/four.py")
+    git("update-index", "--skip-worktree", "sub/four.py")
+    git("commit", "--quiet", "--message", "what is left out changes")
+    (rich / "one.py").write_text("changed\n")
+    prompts.end()
+    after = picture_of(rich)
+    assert holdfast("undo", "--yes").code == 0
+    assert picture_of(rich) == before
+    assert holdfast("redo", "--yes").code == 0
+    assert picture_of(rich) == after
+
+
+@pytest.mark.parametrize("is_narrower", [False, True])
+def test_a_sparse_checkout_that_the_agent_changes(
+    rich: Path, git: Git, prompts: Prompts, holdfast: Holdfast, is_narrower: bool
+) -> None:
+    if not is_narrower:
+        git("sparse-checkout", "set", "--no-cone", "/*", "!/sub/")
+    before = picture_of(rich)
+    prompts.begin("Change")
+    if is_narrower:
+        git("sparse-checkout", "set", "--no-cone", "/*", "!/sub/")
+    else:
+        git("sparse-checkout", "disable")
+    (rich / "one.py").write_text("changed\n")
+    prompts.end()
+    after = picture_of(rich)
+    assert (rich / "sub" / "four.py").exists() != is_narrower
+    assert holdfast("undo", "--yes").code == 0
+    assert picture_of(rich) == before
+    assert holdfast("redo", "--yes").code == 0
+    assert picture_of(rich) == after
