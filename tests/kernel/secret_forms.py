@@ -355,6 +355,69 @@ LATER: dict[str, Form] = {
     "auth key": named("AUTH_KEY='{}'", MIXED[:30]),
 }
 
+# What five more lists, of other vendors, places and notations, showed to pass.
+CONTEXTS: dict[str, Form] = {
+    "aws configure": named("AWS Secret Access Key [None]: {}", MIXED[:40]),
+    "aws keys as a table": named(f"Access key ID,Secret access key\n{AWS},{{}}\n", MIXED[:40]),
+    "aligned columns": named("Access Token   00D{}", MIXED[:12] + "." + MIXED[10:60]),
+    "call with an address": named("server.login('bot@x.example', '{}')", "ginger71tundra"),
+    "call with a source": named("DBI->connect('dbi:mysql:app', 'app', '{}')", "walnut26maple"),
+    "java connection": named('getConnection("jdbc:x://db/app", "app", "{}")', "orchid10ginger"),
+    "php connection": named("new PDO('mysql:host=db', 'root', '{}');", "breeze63ginger"),
+    "tuple of a request": named("requests.get(url, auth=('bob', '{}'))", "pepper47harbor"),
+    "btoa": named("'Basic ' + btoa('bob:{}')", "cobalt93saffron"),
+    "client of a key": named("co = cohere.Client('{}')", MIXED[:40]),
+    "pair of a call": named('SetEnvironmentVariable("DB_PASSWORD", "{}")', "falcon15cobalt"),
+    "pair with blanks": named(
+        "define('AUTH_KEY',     '{}');", "zr5x3!pFI&hjMF$Sr2w*U7^R*aLbI#Nis8"
+    ),
+    "default of a variable": named("const pass = process.env.DB_PASS || '{}'", "pepper32velvet"),
+    "basic": named('Const Password As String = "{}"', "lantern83marble"),
+    "filled form": named("await page.getByLabel('Password').fill('{}')", "walnut53falcon"),
+    "typed keys": named("find('password').send_keys('{}')", "tundra32pepper"),
+    "password field": named('<input type="password" name="x" value="{}">', "harbor20summit"),
+    "named string": named('<string name="api_secret">{}</string>', MIXED[:20]),
+    "plist": named("<key>SMTPPassword</key>\n<string>{}</string>", "thunder58cobalt"),
+    "block scalar": named("credentials:\n  password: |\n    {}\n", "breeze86maple"),
+    "environment of a container": named("- name: DB_PASS\n  value: {}\n", "walnut40pepper"),
+    "any key of a manifest": named(
+        "apiVersion: v1\nkind: Secret\ndata:\n  connection: {}\n", encode(MIXED[:30])
+    ),
+    "state of terraform": named(
+        '{"type": "random_password", "instances": [{"attributes": {"result": "{}"}}]}', MIXED[:24]
+    ),
+    "unseal key": named("Unseal Key 1: {}", encode(MIXED[:33])),
+    "seed of nats": Form(
+        f"-----BEGIN USER NKEY SEED-----\nSU{UPPER}\n------END USER NKEY SEED------", (UPPER,)
+    ),
+    "digest": named('Authorization: Digest username="a", nonce="1", response="{}"', HEX[:32]),
+    "code of oauth": named("http://localhost/callback?code={}&scope=x", MIXED[:30]),
+    "any webhook": named("https://chat.x.example/hooks/{}", LOWER[:26]),
+    "token as the user": named("https://{}:x-oauth-basic@x.example/o/r.git", HEX[:40]),
+    "hash of a password": Form(f"scrypt:32768:8:1$saltsalt${HEX}{HEX}", (HEX,)),
+    "go dsn": named('sql.Open("mysql", "app:{}@tcp(db:3306)/app")', "cobalt30harbor"),
+    "four groups": named('GMAIL_APP_PASSWORD="{}"', "qbap vwol wkfv eddd"),
+    "login of a tool": named("wandb login {}", HEX[:40]),
+    "option with an equals sign": named('docker login -u="a" -p="{}" quay.io', UPPER[:30]),
+    "unknown program with a user": named("broker -u dev -P {} -t topic", "marble59walnut"),
+    "slash option": named("rdp /v:srv /u:bob /p:{}", "harbor58orchid"),
+    "credentials option": named("skopeo copy --dest-creds ci:{} a b", "tundra67ginger"),
+    "piped to a program": named(
+        "echo -n '{}' | cryptsetup luksOpen /dev/sda2 x -", "summit82marble"
+    ),
+    "colours": named("\x1b[32mPASSWORD\x1b[0m=\x1b[33m{}\x1b[0m", "maple60orchid"),
+    "colours of json": named('\x1b[34m"password"\x1b[0m: \x1b[32m"{}"\x1b[0m', "maple38pepper"),
+    "joined pieces": Form(f'token = "{MIXED[:20]}" + "{MIXED[20:40]}"', (MIXED[:20], MIXED[20:40])),
+    "near its name": named("the deploy token of the docs site (staging) is: {}", MIXED[:40]),
+    "spoken login": named("log in as admin / {} on staging", "falcon78lantern"),
+    "spoken pair": named("use admin:{} to log in", "velvet50thunder"),
+    "spoken pw": named("pw for the vpn is {}, keep it", "marble34thunder"),
+    "spoken seed": named(
+        "seed phrase: {} - keep it",
+        "abandon ability cactus dolphin eagle fabric galaxy habit ibis jungle kitten lagoon",
+    ),
+}
+
 FORMS: dict[str, Form] = {
     f"{group}: {name}": form
     for group, forms in (
@@ -364,6 +427,7 @@ FORMS: dict[str, Form] = {
         ("place", PLACES),
         ("hidden", HIDDEN),
         ("later", LATER),
+        ("context", CONTEXTS),
     )
     for name, form in forms.items()
 }

@@ -144,6 +144,18 @@ READABLE = (
     "htpasswd -c /etc/nginx/htpasswd ada, or htpasswd -b FILE USER",
     "ABCD-EFGHI1-ABCDE-ABCDEFG and AbCdEf_1AbcA_2BbcA-3BbcAd",
     "echo done | tee log && echo 12 | sudo tee file",
+    'setenv("TOKEN", "value"); headers.get("X-Token", "default-2")',
+    'connect("localhost", "user1", "test"); Client("https://api.x.example/v1/users2")',
+    'process.env.TOKEN || "dev-token"; page.fill("#user", "bob42")',
+    '<label for="password">Password</label> <key>SMTPPassword</key><string></string>',
+    "kind: Secret\nmetadata:\n  name: database-credentials\ntype: Opaque",
+    "admin:x:0:0, user admin:editor, log in as admin / reader on staging, pw is required",
+    "ssh -p 2222 -u ada, psql -U app -p 5432, pytest -p no:cacheprovider -u x, git log -p -u src2/file",
+    "token budget: req_" + MIXED[:24] + " done, max_output_tokens: 1, call_" + MIXED[:24],
+    "the token of TestOAuth2AccessTokenRefreshVersion2 and of src/hooks/use-token-2.ts",
+    "pubKeyB64 := base64.StdEncoding.EncodeToString(raw)",
+    "the base64 of a token's picture is data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ",
+    "\x1b[32mpassword\x1b[0m: \x1b[33mrequired\x1b[0m, https://x.example/cb?code=abc",
 )
 
 
@@ -197,6 +209,22 @@ HOSTILE = {
     "htpasswd": "htpasswd -b " * 15_000,
     "escapes": '\\"' * 100_000 + "token",
     "machine words": "machine " * 25_000 + " password",
+    "inputs": "<input type=password value=" * 7_000,
+    "calls": "login('a', " * 18_000,
+    "clients": 'client("' * 25_000,
+    "generated": "random_password" * 13_000,
+    "manifests": "kind: Secret\ndata:\n  a: b\n" * 7_000,
+    "data": "kind: Secret\n" + "data:\n  a: abcdefgh\n" * 9_000,
+    "coloured": "\x1b[0mpassword=" * 13_000,
+    "near": "token " + "aB3" * 66_000,
+    "near lines": "token Zx9Qw7Lm3Kp5Rt1Vb8Nc2Hd6\n" * 6_000,
+    "logins": " login a" * 25_000,
+    "logged in": "log in as a / " * 14_000,
+    "pairs": "password', " * 18_000,
+    "pieces": 'token = "' + 'a1b2c3d4" + "' * 15_000,
+    "digests": "digest username" * 13_000,
+    "routes": "root:" * 40_000,
+    "sources": "'a:b@tcp(" * 22_000,
 }
 
 

@@ -5,6 +5,16 @@ It runs on every record. Clean text ends here, and loads no regular expression.
 
 from __future__ import annotations
 
+from holdfast.kernel.redact_contexts import (
+    BESIDE_BARS,
+    CONTEXT_ENDS,
+    CONTEXT_GATES,
+    CONTEXT_LITERALS,
+    CONTEXT_NAMES,
+    CONTEXT_TAGS,
+    LONGEST_END,
+    WITH_PASS,
+)
 from holdfast.kernel.redact_rules import KEYS, RULES, WEAK_NAMES
 
 TYPE_CHECKING = False
@@ -41,9 +51,17 @@ _GATES: dict[str, tuple[str, ...]] = {
     "%": ("%3a%2f%2f", "bearer%20"),
     "*": (":*:",),
     ">": ("password>", "passwd>", "passphrase>", "token>", "secret>", "key>", "pwd>"),
-    "|": ("echo ", "printf "),
+    "|": ("echo ", "printf ", '|| \\"', *BESIDE_BARS),
     "identified": ("identified by",),
+    **CONTEXT_GATES,
 }
+# The last letters of what stands before a sign.
+_TAIL = 3
+_TAILS = {
+    sign: frozenset([end[-_TAIL:] for end in ends])
+    for sign, ends in (*CONTEXT_ENDS.items(), *CONTEXT_TAGS.items())
+}
+_TAILS_OF_NAMES = frozenset([name[-_TAIL:] for name in CONTEXT_NAMES])
 # What follows on `pass`, and the literals that are looked for then.
 _PASS: dict[str, tuple[str, ...]] = {
     "w": (
@@ -57,11 +75,13 @@ _PASS: dict[str, tuple[str, ...]] = {
         "login",
         "machine ",
         "htpasswd ",
+        *WITH_PASS,
     ),
     "p": ("passphrase ", "passphrase"),
     " ": ("requirepass ",),
 }
-_PERCENT = {"%3a%2f%2f": "://", "bearer%20": "bearer "}
+# The same literal as a URL or JSON spells it.
+_SPELLINGS = {"%3a%2f%2f": "://", "bearer%20": "bearer ", '|| \\"': '|| "'}
 _NAMED: dict[str, tuple[str, ...]] = {
     **{name: (name,) for name in ("secret", "token", "credential", "mnemonic", "cookie")},
     "key": KEYS,
@@ -98,12 +118,21 @@ _PROGRAMS = (
     "altool",
     "ipmitool",
     "lftp",
+    "az ",
+    "--user",
+    " -u",
 )
-_SHORT_OPTIONS = (" -u", " -p", " -a", " -w", " -P", " -U", " -b", " -k")
+_SHORT_OPTIONS = (" -u", " -p", " -a", " -w", " -P", " -U", " -b", " -k", " -A")
 _PRIVATE_KEY = ("-----begin", "---- begin")
 _BEFORE_LONG_WORDS = ("bearer ", "basic ", "key ", "secret ", "token ")
 _HOSTS = {
-    "hook": ("hooks.slack.com/", "webhook.office.com/", "hooks.zapier.com/"),
+    "hook": (
+        "hooks.slack.com/",
+        "webhook.office.com/",
+        "hooks.zapier.com/",
+        "hooks/",
+        "hook/",
+    ),
     "logic.azure": ("logic.azure.com",),
     "discord": ("discord.com/api/", "discordapp.com/api/"),
     "chat.google": ("chat.googleapis.com/",),
@@ -126,6 +155,7 @@ for _literal in sorted(
         *_PASS.values(),
         *_NAMED.values(),
         *_HOSTS.values(),
+        CONTEXT_LITERALS,
         WEAK_NAMES,
         _SHORT_OPTIONS,
         _PRIVATE_KEY,
@@ -154,10 +184,17 @@ _KINDS = bytes(
 )
 # How many letters of a word may belong to an escape that these begin.
 _ESCAPES = {ord("\\"): 1, ord("%"): 2}
-_AROUND_NAMES = " \t\n\r\"'`\\"
+_AROUND_NAMES = ("\\n", *" \t\n\r\"'`\\")
+_ENDINGS_OF_NAMES = ("", "value", "data")
+_KINDS_OF_MANIFEST = ("kind: secret", 'kind": "secret"', 'kind":"secret"', 'kind\\": \\"secret\\"')
+# How far before a word that looks random its name may stand on the line.
+NEAR_LETTERS, SHORTEST_NEAR = 60, 20
+NEAR_NAMES = ("token", "secret", "password", "credential", "apikey", "api key", "api_key", "passwd")
 BASE64 = "base64"
 COLUMN = "column"
-_FUNCTIONS = (BASE64, COLUMN)  # of `redact_search`, where others are patterns
+MANIFEST = "manifest"
+NEAR = "near-name"
+_FUNCTIONS = (BASE64, COLUMN, MANIFEST, NEAR)  # of `redact_search`, where others are patterns
 _BESIDE_COLUMNS = (
     "password,",
     ",password",
@@ -205,8 +242,14 @@ def literals_in(text: str) -> set[str]:
     for gate, literals in _GATES.items():
         if gate in lowered:
             found.update([literal for literal in literals if literal in lowered])
-            if gate == "%":
-                found.update([_PERCENT[literal] for literal in _PERCENT if literal in found])
+            if gate in "%|":
+                found.update([_SPELLINGS[literal] for literal in _SPELLINGS if literal in found])
+    if "(" in lowered:
+        _find_ends(lowered, CONTEXT_ENDS, found)
+    if "</" in lowered:
+        _find_ends(lowered, CONTEXT_TAGS, found)
+    if "kind" in lowered and any(kind in lowered for kind in _KINDS_OF_MANIFEST):
+        found.add(MANIFEST)
     if "pass" in lowered:
         following = [piece[:1] for piece in lowered.split("pass")]
         for letter, literals in _PASS.items():
@@ -225,12 +268,30 @@ def literals_in(text: str) -> set[str]:
             found.update([literal for literal in literals if literal.strip(":") in names])
             if name in WEAK_NAMES and _ends_a_piece(name, names):
                 found.add(name)
+    if not _TAILS_OF_NAMES.isdisjoint([piece[-_TAIL:] for piece in pieces]):
+        found.update(
+            [literal for name, literal in CONTEXT_NAMES.items() if f"{name}\0" in f"{names}\0"]
+        )
     _find_options(text, lowered, found)
     plain = text.encode("latin-1", "replace")  # a byte for each letter
     runs = plain.translate(_RUNS)
     if _RUN in runs:
         _find_keys(text, plain, runs, found)
+    if "AKIA" in found and "secret access key" in lowered:
+        found.add(COLUMN)
     return found
+
+
+def _find_ends(lowered: str, signs: dict[str, tuple[str, ...]], found: set[str]) -> None:
+    """Find the literals that end with a sign, by what stands before each."""
+    text = lowered.replace('\\"', '"') if '\\"' in lowered else lowered
+    for sign, ends in signs.items():
+        if sign in text:
+            fronts = text.split(sign)
+            fronts.pop()
+            if not _TAILS[sign].isdisjoint([front[-_TAIL:] for front in fronts]):
+                joined = "\0".join([*[front[-LONGEST_END:] for front in fronts], ""])
+                found.update([end + sign for end in ends if f"{end}\0" in joined])
 
 
 def _find_options(text: str, lowered: str, found: set[str]) -> None:
@@ -259,12 +320,12 @@ def _ends_a_piece(name: str, names: str) -> bool:
     for around in _AROUND_NAMES:
         if around in names:
             names = names.replace(around, "")
-    return f"{name}\0" in names or names.endswith(name)
+    return any(f"{name}{ending}\0" in f"{names}\0" for ending in _ENDINGS_OF_NAMES)
 
 
 def _find_keys(text: str, plain: bytes, runs: bytes, found: set[str]) -> None:
     """Find the literals of keys in and before the long words, and what may be base64."""
-    words, before = _list_long_words(text, plain, runs)
+    words, before, starts = _list_long_words(text, plain, runs)
     if not words:
         return
     front = "\0".join(before)
@@ -289,6 +350,8 @@ def _find_keys(text: str, plain: bytes, runs: bytes, found: set[str]) -> None:
         found.update([literal for literal in _HEADS[head] if literal in joined])
     if joined == joined.lower():
         return
+    if _is_near_a_name(text, words, starts):
+        found.add(NEAR)
     if _IN_BLOBS in joined and len(max(words, key=len)) >= _BLOB:
         found.update([literal for literal in _PLACES if literal.startswith(_IN_BLOBS)])
     texts = [word for word in words if not word[::4].strip(_FOURTH_LETTERS)]
@@ -306,10 +369,23 @@ def _is_encoded(words: list[str]) -> bool:
     return any(stem in joined for stem in _BASE64_STEMS)
 
 
-def _list_long_words(text: str, plain: bytes, runs: bytes) -> tuple[list[str], list[str]]:
-    """Return the long words, except names without a digit, and what stands before each."""
+def _is_near_a_name(text: str, words: list[str], starts: list[int]) -> bool:
+    """Return whether a name of a secret stands shortly before a long word of both cases."""
+    fronts = [
+        text[start - NEAR_LETTERS if start > NEAR_LETTERS else 0 : start]
+        for word, start in zip(words, starts, strict=True)
+        if len(word) >= SHORTEST_NEAR and not word.islower() and not word.isupper()
+    ]
+    joined = "\0".join(fronts).lower()
+    return bool(joined) and any(name in joined for name in NEAR_NAMES)
+
+
+def _list_long_words(
+    text: str, plain: bytes, runs: bytes
+) -> tuple[list[str], list[str], list[int]]:
+    """Return the long words, except names without a digit, what stands before each, and where each begins."""
     kinds = plain.translate(_KINDS)
-    words, before = [], []
+    words, before, starts = [], [], []
     start = runs.find(_RUN)
     while start >= 0:
         end = runs.find(b" ", start)
@@ -317,12 +393,14 @@ def _list_long_words(text: str, plain: bytes, runs: bytes) -> tuple[list[str], l
             end = len(text)
         if kinds.find(b"0", start, end) >= 0 or kinds.find(_RUN, start, end) >= 0:
             words.append(text[start:end])
+            starts.append(start)
             skipped = _ESCAPES.get(plain[start - 1])
             if skipped:  # without the end of an escape of JSON or of a URL
                 words.append(text[start + (5 if text[start] == "u" else skipped) : end])
+                starts.append(start)
             before.append(text[start - BEFORE_RUN if start > BEFORE_RUN else 0 : start])
         start = runs.find(_RUN, end)
-    return words, before
+    return words, before, starts
 
 
 def _find_beside_dots(text: str, found: set[str]) -> None:

@@ -6,6 +6,7 @@ each letter once.
 
 from __future__ import annotations
 
+from holdfast.kernel.redact_contexts import CONTEXT_RULES
 from holdfast.kernel.text import split_words
 from holdfast.kernel.vendor_rules import VENDOR_RULES
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     Rule = tuple[str, tuple[str, ...], str]
 
 # Raise it when the rules find more: `holdfast doctor` then looks again at what is stored.
-RULES_VERSION = 4
+RULES_VERSION = 5
 
 KEYS = tuple(
     f"{what}{sign}key"
@@ -27,6 +28,7 @@ KEYS = tuple(
         "encryption",
         "signing",
         "auth",
+        "unseal",
     )
     for sign in ("", "_", "-", " ")
 )
@@ -44,8 +46,8 @@ _FREE = r"(?!\[redacted:|\$[({A-Za-z_]|<|\{)"
 _QUOTE = r"(?:\\{0,3}[\"'`]|&quot;|&#3[49];)?"
 _NAME = (
     r"(?i:secret|token|passwd|password|passwort|passphrase|passcode|pwd|credential|mnemonic"
-    r"|(?:api|access|private|account|preshared|encryption|signing|auth)[_ -]?key)"
-    r"(?i:s|[_-]?(?:key|value|id|base|prod|production|dev|test|staging|live|b64|base64|raw|[0-9]{1,2})){0,2}"
+    r"|(?:api|access|private|account|preshared|encryption|signing|auth|unseal)[_ -]?key)"
+    r"(?i:s|[_ -]?(?:key|value|id|base|prod|production|dev|test|staging|live|b64|base64|raw|[0-9]{1,2})){0,2}"
 )
 # A value in quotes ends with them; a bare one at a blank, a bracket or the next parameter.
 _VALUE = (
@@ -76,8 +78,8 @@ OWN_RULES: tuple[Rule, ...] = (
     (
         "private-key",
         ("-----begin", "---- begin"),
-        r"-----? ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-----?"
-        r".*?(?:-----? ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-----?|\Z)",
+        r"-----? ?BEGIN [A-Z0-9 ]{0,40}(?:PRIVATE KEY(?: BLOCK)?|SEED|(?i:static key V1)) ?-----?"
+        r".*?(?:------? ?END [A-Z0-9 ]{0,40}(?:PRIVATE KEY(?: BLOCK)?|SEED|(?i:static key V1)) ?-----?|\Z)",
     ),
     (
         "putty-key",
@@ -119,6 +121,11 @@ OWN_RULES: tuple[Rule, ...] = (
         r"https://(?:hooks\.slack\.com|[a-z0-9.-]{0,60}webhook\.office\.com|[a-z0-9.-]{1,60}logic\.azure\.com(?::\d{1,5})?"
         r"|hooks\.zapier\.com|chat\.googleapis\.com|discord(?:app)?\.com/api)/"
         r"(?:services|workflows|webhookb2|hooks|webhooks|v1/spaces)/[^\s\"'<>\[\])]{20,600}",
+    ),
+    (
+        "webhook-path",
+        ("hooks/", "hook/"),
+        r"(?P<keep>hooks?/(?:[A-Za-z0-9_.-]{1,40}/){0,3})(?P<value>[A-Za-z0-9_-]{20,300})(?=[\s\"'`<>)\]?]|\Z)",
     ),
     (
         "stripe-key",
@@ -183,7 +190,7 @@ OWN_RULES: tuple[Rule, ...] = (
     (
         "url-token",
         ("://", "%3a%2f%2f"),
-        r"(?P<keep>://)(?P<value>[A-Za-z0-9_-]{20,300})(?=:?@[A-Za-z0-9.-])",
+        r"(?P<keep>://)(?P<value>[A-Za-z0-9_-]{20,300})(?=(?::[^\s/:@\"'<>]{0,64})?@[A-Za-z0-9.-])",
     ),
     (
         "authorization",
@@ -200,7 +207,7 @@ OWN_RULES: tuple[Rule, ...] = (
     (
         "signature",
         ("signature", "sig"),
-        r"(?P<keep>(?i:signature|(?<=[?&;])sig)[=:]\s?)(?P<value>[A-Za-z0-9%+/=_-]{32,600})",
+        r"(?P<keep>(?i:signature|(?<=[?&;])sig)[=:]\s?)(?P<value>[A-Za-z0-9%+/=_~-]{32,600})",
     ),
     (
         "cookie",
@@ -225,9 +232,9 @@ OWN_RULES: tuple[Rule, ...] = (
         + r"(?i:value)"
         + _QUOTE
         + r")?"
-        r"(?:\]|\.|\*\*)?\s{0,3}"
+        r"(?:\]|\.|\*\*| \[[^\]\n]{0,40}\])?\s{0,3}"
         # With its type in between, only before a quote.
-        r"(?::\s{0,3}&?[A-Za-z][A-Za-z0-9_.<>?|]{0,40}\s{0,3}=(?=\s{0,3}[\"'`])|:=|=>|==?|:|%3[adAD])"
+        r"(?:(?::|\b(?:[Aa]s)?)\s{0,3}&?[A-Za-z][A-Za-z0-9_.<>?|]{0,40}\s{0,3}=(?=\s{0,3}[\"'`])|:=|=>|==?|:|%3[adAD])"
         r"(?:\*\*|\s{0,3}[|>]-?|\s{1,3}[&!][A-Za-z_]{1,20}(?=\s))?(?P<after>\s{0,12})(?:\x1b\[[0-9;]{0,12}m)?(?:[@urbf]?"
         + _QUOTE
         + r"))"
@@ -243,12 +250,19 @@ OWN_RULES: tuple[Rule, ...] = (
         + r"(?P<value>[^\s\"'`\\]{1,200}(?: [^\s\"'`\\]{1,1000}){1,12})(?=[\"'])",
     ),
     (
+        "app-password",
+        ("passw", "password "),
+        r"(?P<keep>(?i:password)"
+        + _QUOTE
+        + r"\s{0,3}(?:[:=]|is)\s{0,3}[\"'`]?)(?P<value>[a-z]{4}(?:[ -][a-z]{4}){3})(?![a-z])",
+    ),
+    (
         "named-phrase",
         ("passphrase", "passphrase ", "mnemonic", "seed phrase", "seed_phrase", "recovery phrase"),
         r"(?P<keep>(?i:passphrase|mnemonic|(?:seed|recovery)[_ ]phrase)"
         + _QUOTE
         + r"\s{0,3}(?:[:=]|is|\s)\s{0,3}[\"'`]?)"
-        r"(?P<value>(?:[A-Za-z0-9]{2,12}[ -]){3,23}[A-Za-z0-9]{2,12})(?=[\"'`\r\n]|\Z)",
+        r"(?P<value>(?:[a-z]{3,8} ){11,23}[a-z]{3,8}(?![A-Za-z0-9])|(?:[A-Za-z0-9]{2,12}[ -]){3,23}[A-Za-z0-9]{2,12}(?=[\"'`\r\n]|\Z))",
     ),
     (
         "named-key",
@@ -281,26 +295,27 @@ OWN_RULES: tuple[Rule, ...] = (
             "-value ",
             "-auth ",
             "-user ",
+            "-creds ",
             "-pwd ",
             "-credential",
             "-oauth2-bearer ",
             "-storepass ",
             "-keypass ",
         ),
-        r"(?P<keep>-(?:password|passwd|passphrase|pass|token|secret|apikey|auth|credentials?|pwd|user|key|oauth2-bearer|storepass|keypass|secret-string|body|value)"
+        r"(?P<keep>-(?:password|passwd|passphrase|pass|token|secret|apikey|auth|credentials?|creds|pwd|user|key|oauth2-bearer|storepass|keypass|secret-string|body|value)"
         r"(?:\s{1,3}|=|[\"'],\s{0,3})[\"']?)(?!-)" + _FREE + _WORD,
     ),
     (
         "short-option",
-        (" -u", " -p", " -a", " -w", " -P", " -U", " -b", " -k"),
-        r"(?P<keep>\s-(?P<name>[upawPUbk])(?P<after>\s{0,3})[\"']?)(?!-)" + _FREE + _WORD,
+        (" -u", " -p", " -a", " -w", " -P", " -U", " -b", " -k", " -A"),
+        r"(?P<keep>\s-(?P<name>[upawPUbkA])(?P<after>\s{0,3}|=)[\"']?)(?!-)" + _FREE + _WORD,
     ),
     (
         "piped-password",
         ("echo ", "printf "),
         r"(?P<keep>(?i:echo|printf)\s{1,3}(?:-n\s{1,3})?(?:['\"]%s(?:\\n)?['\"]\s{1,3})?[\"']?(?:[A-Za-z0-9_-]{1,32}:)?)"
         + _FREE
-        + r"(?P<value>[^\s\"'|]{4,200})(?=[\"']?\s{0,3}\|\s{0,3}(?:sudo\s|passwd|chpasswd|[a-z.-]{2,20}(?:\s[^\n|]{1,200}?)?--?[a-z-]{0,20}stdin))",
+        + r"(?P<value>[^\s\"'|]{4,200})(?=[\"']?\s{0,3}\|\s{0,3}(?:sudo\s|passwd|chpasswd|cryptsetup|[a-z.-]{2,20}(?:\s[^\n|]{1,200}?)?(?:--?[a-z-]{0,20}stdin|\s(?:secrets?|env|login)\s)))",
     ),
     (
         "spaced-secret",
@@ -324,7 +339,7 @@ OWN_RULES: tuple[Rule, ...] = (
         ),
         r"(?P<keep>(?i:password|passwd|passwort|passphrase|secret|token|key|requirepass|identified(?:\s{1,3}with\s{1,3}\S{1,40})?\s{1,3}by"
         r"|-pass(?:in|out)|-securestring(?:\s{1,3}-(?:string|asplaintext|force)){0,3})"
-        r"(?:\s{1,3}(?:is|was|as|to|ist|lautet|for\s{1,3}[^\s]{1,40}\s{1,3}is)\b:?|\s{1,3}(?:->|=>|\|))?(?:[\"'],)?[\s(]{1,4}(?:pass:)?(?P<quote>[\"'`]{0,1}))"
+        r"(?:\s{1,3}(?:is|was|as|to|ist|lautet|(?:for|of|on)(?:\s{1,3}[^\s]{1,40}){1,5}?\s{1,3}(?:is|was|to))\b:?|\s{1,3}(?:->|=>|\|))?(?:[\"'],)?(?:[\s(]{1,4}|[ \t]{5,24})(?:pass:)?(?P<quote>[\"'`]{0,1}))"
         + _FREE
         + r"(?P<value>[^\s\"'`<>|]{4,500})",
     ),
@@ -379,4 +394,4 @@ OWN_RULES: tuple[Rule, ...] = (
         + r"(?P<value>[^<\s]{4,4000})(?=\s{0,20}</)",
     ),
 )
-RULES: tuple[Rule, ...] = (*OWN_RULES, *VENDOR_RULES)
+RULES: tuple[Rule, ...] = (*OWN_RULES, *CONTEXT_RULES, *VENDOR_RULES)

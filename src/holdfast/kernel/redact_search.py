@@ -5,8 +5,24 @@ from __future__ import annotations
 
 import re
 
-from holdfast.kernel.redact_judges import JUDGES, decode, is_column_value, is_mixed
-from holdfast.kernel.redact_quick import BASE64, COLUMN, literals_in, suspects
+from holdfast.kernel.redact_judges import (
+    JUDGES,
+    decode,
+    is_column_value,
+    is_free,
+    is_generated,
+    is_mixed,
+)
+from holdfast.kernel.redact_quick import (
+    BASE64,
+    COLUMN,
+    MANIFEST,
+    NEAR,
+    NEAR_LETTERS,
+    NEAR_NAMES,
+    literals_in,
+    suspects,
+)
 from holdfast.kernel.redact_rules import EDGE, RULES
 from holdfast.kernel.vendor_rules import VENDOR_RULES
 
@@ -24,6 +40,7 @@ ANYWHERE = frozenset(
     [
         "webhook",
         "dotted-token",
+        "database-password",
         *(name for name, _, pattern in VENDOR_RULES if not pattern.startswith(EDGE)),
     ]
 )
@@ -38,14 +55,32 @@ MOST_BREAKS = 8
 
 # How often one after the other a secret may be encoded, and how long a table may be.
 MOST_ENCODINGS, MOST_ROWS = 2, 500
+COLUMN_NAMES = ("password", "secret access key")
 _SQL_FIELD = r"\s*(?:'(?:[^'\n]|'')*'|[^',()\n]*)\s*"
 _SQL_ROW = r"\(((?:'(?:[^'\n]|'')*+'|[^'()\n]){1,4000}+)\)"
 _TABLE_HEAD = (
-    r"(?im)^\0?(?P<head>(?=[^\n]{0,1000}password)[\"']?[a-z][a-z0-9_]{0,40}[\"']?(?P<sign>[,;\t])"
-    r"(?:[\"']?[a-z][a-z0-9_]{0,40}[\"']?(?:(?P=sign)|(?=\r?$))){1,60})(?=\r?\n)"
+    r"(?im)^\0?[ \t]{0,8}(?P<head>(?=[^\n]{0,1000}(?:password|secret access key))[\"']?[a-z][a-z0-9_ ]{0,40}[\"']?(?P<sign>[,;\t])"
+    r"(?:[\"']?[a-z][a-z0-9_ ]{0,40}[\"']?(?:(?P=sign)|(?=\r?$))){1,60})(?=\r?\n)"
 )
 _MARKDOWN_ROW = r"\r?\n[ \t]{0,8}\|([^\n]{1,2000})"
 _MARKDOWN_HEAD = r"(?im)^\0?[ \t]{0,8}\|(?P<head>(?=[^\n]{0,1000}password)[^\n]{1,1000})\|[ \t]{0,8}\r?\n[ \t]{0,8}\|[ :|-]{3,1000}(?=\r?\n)"
+
+_KIND_OF_MANIFEST = r"(?i:(?m:^[ \t]{0,40}kind:[ \t]{1,3}secret[ \t]{0,8}\r?$)|\bkind\\{0,3}\"\s{0,3}:\s{0,3}\\{0,3}\"secret\\{0,3}\")"
+_DATA_OF_MANIFEST = r"(?m:^(?P<blanks>[ \t]{0,40})(?:stringData|data):[ \t]{0,8}\r?\n(?P<values>(?:(?P=blanks)[ \t]{1,8}[^\n]{1,8000}(?:\n|\Z)){1,60}))"
+_VALUE_OF_MANIFEST = r"(?m)^[ \t]{1,48}[A-Za-z0-9_.-]{1,80}:[ \t]{1,3}[\"']?([^\s\"'|>]{6,8000})"
+# Rules whose value may be the first of several pieces in quotes.
+_IN_QUOTES = ("named-secret", "named-key", "paired-secret", "vendor-key")
+# Ids of requests and of calls of tools, as agents' records hold many.
+_IDS = ("req_", "call_", "toolu_", "msg_", "resp_", "chatcmpl-")
+_NO_SECRET_FOLLOWS = (
+    "sha1-",
+    "sha256-",
+    "sha384-",
+    "sha512-",
+    "sha256:",
+    "public key: ",
+    "base64,",
+)
 
 _compiled: dict[str, re.Pattern[str]] = {}
 
@@ -61,11 +96,17 @@ def find_spans(text: str, rules: Sequence[Rule]) -> list[Span]:
     """Where the secrets stand, in order; two that overlap are one, named by the first rule of the two."""
     spans = _match_rules(text, rules)
     spans += _follow_lines(text, rules, spans)
+    if "\x1b[" in text:
+        spans += _search_joined(text, r"\x1b\[[0-9;?]{0,20}[A-Za-z]", rules, whole=True)
     if "%" in text:
         spans += _decode_percent(text, rules)
     functions = [name for name, _, pattern in rules if not pattern]
     if COLUMN in functions:
         spans += _search_columns(text)
+    if MANIFEST in functions:
+        spans += _search_manifests(text)
+    if NEAR in functions:
+        spans += _search_near_names(text)
     if BASE64 in functions:
         spans += _decode_base64(text)
     return _merge(spans)
@@ -150,7 +191,12 @@ def _follow_lines(text: str, rules: Sequence[Rule], spans: list[Span]) -> list[S
     if "\\\n" in text or "\\\r\n" in text:
         found += _search_joined(text, r"\\\r?\n[ \t]{0,40}", rules)
     for start, end, name in spans:
-        further = _end_of_continued(text, end, 8 if name.startswith("named") else 4)
+        further = _end_of_pieces(text, end) if name in _IN_QUOTES else end
+        further = (
+            further
+            if further > end
+            else _end_of_continued(text, end, 8 if name.startswith("named") else 4)
+        )
         if further > end:
             found.append((start, further, name))
     shapes = [rule for rule in rules if rule[0] in _SHAPES]
@@ -168,8 +214,25 @@ def _follow_lines(text: str, rules: Sequence[Rule], spans: list[Span]) -> list[S
     return found
 
 
-def _search_joined(text: str, between: str, rules: Sequence[Rule]) -> list[Span]:
-    """Search a text without what a pattern finds between its lines; give places in the text as it is."""
+def _end_of_pieces(text: str, end: int) -> int:
+    """Return where a secret ends that a program joins of pieces in quotes."""
+    for _ in range(MOST_BREAKS):
+        match = _compile(
+            r"([\"'])\s{0,3}(?:[+.]|\\?(?=\s{0,3}\n))\s{0,40}[brf]?(?=[\"'])\1([A-Za-z0-9_+/=-]{4,300}+)(?=\1)"
+        ).match(text, end)
+        if match is None or not _is_continued(match[2], 4):
+            return end
+        end = match.end()
+    return end
+
+
+def _search_joined(
+    text: str, between: str, rules: Sequence[Rule], whole: bool = False
+) -> list[Span]:
+    """Search a text without what a pattern finds; give places in the text as it is.
+
+    Without `whole`, only secrets from which something was taken out.
+    """
     parts, removed, end = [], [], 0
     length = 0
     for match in _compile(between).finditer(text):
@@ -190,7 +253,7 @@ def _search_joined(text: str, between: str, rules: Sequence[Rule]) -> list[Span]
         while following < len(removed) and removed[following][0] < stop:
             inside += removed[following][1]
             following += 1
-        if inside:
+        if inside or whole:
             found.append((start + before, stop + before + inside, name))
     return found
 
@@ -215,6 +278,42 @@ def _is_continued(part: str, shortest: int) -> bool:
     if len(core) < shortest or not core.isascii() or core.count("-") + core.count("_") > 2:
         return False
     return (has_digit and has_letter) or is_mixed(core)
+
+
+def _search_near_names(text: str) -> list[Span]:
+    """Search for words that a program made up, shortly behind the name of a secret on their line."""
+    found: list[Span] = []
+    for word in _compile(r"(?<![A-Za-z0-9_+/=.-])[A-Za-z0-9_+/=.-]{20,400}+").finditer(text):
+        start = word.start()
+        front = (
+            text[max(0, start - NEAR_LETTERS) : start]
+            .rpartition("\n")[2]
+            .lower()
+            .replace("tokens", "")
+        )
+        if (
+            any(name in front for name in NEAR_NAMES)
+            and not front.endswith(_NO_SECRET_FOLLOWS)
+            and not front.rstrip(" \t\\\"'`:=").endswith(("id", "sha", "hash", "commit"))
+            and is_free(word[0])
+            and word[0].count("/") < 3
+            and not word[0].startswith(_IDS)
+            and is_generated(word[0])
+        ):
+            found.append((start, start + len(word[0].rstrip(".")), NEAR))
+    return found
+
+
+def _search_manifests(text: str) -> list[Span]:
+    """Search for the values of a secret of Kubernetes, beside whatever name."""
+    found: list[Span] = []
+    if not _compile(_KIND_OF_MANIFEST).search(text):
+        return found
+    for data in _compile(_DATA_OF_MANIFEST).finditer(text):
+        for value in _compile(_VALUE_OF_MANIFEST).finditer(text, *data.span("values")):
+            if is_free(value[1]):
+                found.append((*value.span(1), MANIFEST))
+    return found
 
 
 def _decode_percent(text: str, rules: Sequence[Rule]) -> list[Span]:
@@ -314,7 +413,7 @@ def _list_passwords(
         value = match[0].strip()
         first = match.start() + len(match[0]) - len(match[0].lstrip())
         bare = value.strip("\"'`")
-        if name.strip().lower().endswith("password") and is_column_value(bare, bare != value):
+        if name.strip().lower().endswith(COLUMN_NAMES) and is_column_value(bare, bare != value):
             first += value.find(bare)
             found.append((first, first + len(bare), COLUMN))
         start = match.end() + 1
