@@ -15,6 +15,7 @@ from holdfast.kernel.workspace import discover
 from holdfast.undo import hooks as undo_hooks
 from tests.hooks import launcher_scene
 from tests.hooks.launcher_scene import Hooks, begin
+from tests.hooks.test_launcher_quiet import SHELLS_WITH_LINES
 from tests.hooks.world import STOP
 from tests.patience import within
 from tests.session import world as session_world
@@ -92,3 +93,20 @@ def test_a_pipe_in_the_place_of_the_mark_holds_up_no_prompt(hooks: Hooks) -> Non
         undo_hooks.mark(discover())
     with within(5, "the launcher"):
         assert hooks("claude", PROMPT["claude"], prompt="Make it faster") == {}
+
+
+@pytest.mark.parametrize(("shell", "version"), [shell[:2] for shell in SHELLS_WITH_LINES])
+@pytest.mark.parametrize("length", [10, 200_000])
+def test_a_prompt_is_kept_whole_by_each_shell(
+    hooks: Hooks, holdfast: Holdfast, shell: str, version: str, length: int
+) -> None:
+    """dash may run in an environment with a version of bash."""
+    if version:
+        hooks.environment["BASH_VERSION"] = version
+    begin(hooks, "claude")
+    text = f"Make it faster {'ö' * length}"
+    assert hooks("claude", "UserPromptSubmit", shell=shell, prompt=text) == {}
+    wait_for(lambda: len(rows(holdfast)) == 1)
+    assert rows(holdfast)[0][1].startswith("Make it faster öööööööööö")
+    assert failures.read(discover()) == []
+    wait_for(lambda: not os.path.exists(mark()))

@@ -122,7 +122,14 @@ keep() {
   # bash 4 takes the payload without a process.
   case $has_payload$BASH_VERSION$event in
   *Stop | *AfterAgent) ;;
-  [4-9]*) IFS= read -r -d '' -N 33554432 payload && has_payload=part || has_payload=1 ;;
+  [4-9]*)
+    IFS= read -r -d '' -N 33554432 payload
+    # Another shell, in an environment with a version of bash, has read nothing and says 2.
+    case $? in
+    0) has_payload=part ;;
+    1) has_payload=1 ;;
+    esac
+    ;;
   esac
   set -C
   # A state of the work tree is taken behind the prompt; `undo/hooks.py` has the file.

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 NAME = "hook.sh"
 # Of the launcher. The last number is raised where an installed one has to be replaced between two releases.
-VERSION = f"{__version__}.1"
+VERSION = f"{__version__}.2"
 PYTHON = "python"
 SESSIONS = "sessions"
 FAILED = "failed"
