@@ -170,7 +170,8 @@ from holdfast.journal.postgres.journal import PostgresJournal
 journal = PostgresJournal(sys.argv[1], sys.argv[2], "ada")
 number, session = journal.register(), journal.session()
 with session.pipeline(), session.transaction():
-    session.execute(rows.COUNT, (1, 0, 0, number)).fetchone()
+    given = {"count": 1, "grants": 0, "workspace": number, "epoch": session.epoch}
+    session.execute(rows.COUNT, given).fetchone()
     print("holds the row", flush=True)
     sys.stdin.read()
 """
