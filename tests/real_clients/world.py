@@ -12,8 +12,9 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from scripts.clients import FOLDER, program_of
@@ -69,6 +70,8 @@ class Client:
     """What all of them have in common."""
 
     name = ""
+    # What spares a client that no person watches the start of a second process for a larger heap.
+    alone: Mapping[str, str] = {}
 
     def __init__(self, project: Path, home: Path) -> None:
         self.project = project
@@ -124,7 +127,8 @@ class Client:
 
     def run(self, prompt: str, script: list[Answer] | None = None, **job: Any) -> Run:
         """Run it to its end, with what its model will say."""
-        return self.start([*self.words(prompt)], script, **job)
+        environment = {**self.environment(), **self.alone}
+        return self.start([*self.words(prompt)], script, **{"environment": environment, **job})
 
     def start(self, words: list[str], script: list[Answer] | None = None, **job: Any) -> Run:
         whole = {
@@ -311,6 +315,7 @@ class Codex(Client):
 
 class Gemini(Client):
     name = "gemini"
+    alone = MappingProxyType({"GEMINI_CLI_NO_RELAUNCH": "true"})
 
     def prepare(self) -> None:
         folder = self.home / ".gemini"
@@ -433,6 +438,7 @@ class Opencode(Client):
 
 class Qwen(Client):
     name = "qwen"
+    alone = MappingProxyType({"QWEN_CODE_NO_RELAUNCH": "true"})
 
     def prepare(self) -> None:
         folder = self.home / ".qwen"
@@ -505,6 +511,13 @@ class Copilot(Client):
         folder.mkdir(exist_ok=True)
         settings = {"trusted_folders": [str(self.project)], "banner": "never"}
         (folder / "config.json").write_text(json.dumps(settings))
+        # Into an empty cache it unpacks 235 MB of its own at each start.
+        unpacked = FOLDER / "copilot" / "unpacked"
+        unpacked.mkdir(parents=True, exist_ok=True)
+        cache = self.home / ".cache" / "copilot"
+        cache.parent.mkdir(exist_ok=True)
+        if not cache.is_symlink():
+            cache.symlink_to(unpacked)
 
     def words(self, prompt: str) -> list[str]:
         return ["-p", prompt, "--allow-all"]
