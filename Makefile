@@ -74,7 +74,7 @@ format: $(READY) ## let ruff put the code in order
 proof: $(READY) ## slow proofs: kill -9, full disk and I/O errors at every system call
 	@scripts/need strace
 	@scripts/need ip iproute2
-	@TMPDIR=$${TMPDIR:-/tmp} $(BIN)/python -m pytest -m proof -s --deselect $(HOSTILE) # on a disk; `make test` uses memory
+	@TMPDIR=$${TMPDIR:-/tmp} $(BIN)/python -m pytest -m proof -n 2 --dist worksteal --durations=10 --deselect $(HOSTILE) # on a disk; `make test` uses memory
 	@$(BIN)/python -m pytest -m proof -n 3 $(HOSTILE)
 	@$(BIN)/python -m pytest -n 3 -m "hypothesis and not clients" --hypothesis-profile=thorough
 
