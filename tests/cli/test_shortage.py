@@ -93,3 +93,10 @@ def test_a_shortage_is_named(
         assert "Traceback" not in said, (words, done)
         assert "bug" not in said, (words, done)
         assert done.returncode == 0 or said.strip(), (words, "it says why")
+
+
+@pytest.mark.parametrize("words", [["checkpoint", "--task", "x"], ["find", "x"], ["status"]])
+def test_a_program_that_closed_our_input_is_no_bug(workspace: Path, words: list[str]) -> None:
+    line = ["/bin/sh", "-c", 'exec "$@" <&-', "sh", sys.executable, "-m", "holdfast", *words]
+    done = subprocess.run(line, cwd=workspace, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode in (0, 1), done.stderr

@@ -351,6 +351,79 @@ def test_a_link_in_the_git_dir_of_an_archive_is_removed(
     assert digest_of(photos) == before
 
 
+WORK: list[list[str]] = [
+    ["note", "one"],
+    ["loop", "start", "PLAN", "--track", "t"],
+    ["loop", "resume", "t"],
+    ["snapshot", "create"],
+    ["undo", "--list"],
+    ["gc"],
+    ["status"],
+    ["resume"],
+]
+
+
+@pytest.mark.parametrize("what", ["a link", "a pipe"])
+def test_no_depth_of_an_archives_git_dir_hides_a_link(
+    hooks: Hooks, holdfast: Holdfast, photos: Path, what: str
+) -> None:
+    """The lock of a track was written through one, and emptied the person's profile."""
+    track = hooks.root / "conductor" / "tracks" / "t"
+    track.mkdir(parents=True)
+    (track / "metadata.json").write_text("{}")
+    go_through(hooks, "claude")
+    for words in WORK:
+        assert holdfast(*words).code in (0, 1, 3), words
+    home = hooks.root / ".git" / "holdfast"
+    shutil.copytree(home / "worktree", home / "unpacked")
+    shutil.rmtree(home / "worktree")
+    (home / "unpacked").rename(home / "worktree")
+    found = [path for path in sorted(home.glob("*/**/*")) if path.is_file() and path.name != "made"]
+    assert any(path.name == "holder" for path in found)
+    for path in found:
+        path.unlink()
+        if what == "a link":
+            path.symlink_to(photos / ".bash_profile")
+        else:
+            os.mkfifo(path)
+    before = digest_of(photos)
+    for words in WORK:
+        with within(LONGEST_SECONDS, words):
+            answer = holdfast(*words)
+        assert answer.code != 70, answer.err
+    go_through(hooks, "claude")
+    assert digest_of(photos) == before
+
+
+@pytest.mark.parametrize("make", [make_pipe, make_socket, lambda path: path.symlink_to("nowhere")])
+def test_a_strange_lock_of_a_track_keeps_nobody_waiting(
+    repository: Path, holdfast: Holdfast, make: Callable[[Path], None]
+) -> None:
+    track = repository / "conductor" / "tracks" / "t"
+    track.mkdir(parents=True)
+    make(track / ".metadata.lock")
+    with within(LONGEST_SECONDS, "the lock"):
+        refused = holdfast("loop", "start", "PLAN", "--track", "t")
+    assert refused.code == 4
+    assert "in the way of the track's lock" in refused.err
+
+
+def test_a_teams_hook_without_holdfast_makes_no_file_behind_a_link(
+    repository: Path, holdfast: Holdfast, tmp_path: Path
+) -> None:
+    """It says once that Holdfast is not installed, and remembers that in the git dir, which an archive can bring."""
+    assert holdfast("init", "--client", "claude", "--shared").code == 0
+    settings = json.loads((repository / ".claude" / "settings.json").read_text())
+    line = settings["hooks"]["SessionStart"][0]["hooks"][0]["command"]
+    elsewhere = tmp_path / "nobody"
+    elsewhere.mkdir()
+    (repository / ".git" / "holdfast-said").symlink_to(elsewhere / "new")
+    words = ["/bin/sh", "-c", line]
+    environment = {"HOME": str(elsewhere), "PATH": os.environ["PATH"]}
+    subprocess.run(words, cwd=repository, env=environment, check=True, timeout=60)
+    assert list(elsewhere.iterdir()) == []
+
+
 def test_a_git_file_of_an_agent_opens_no_other_projects_journal(
     repository: Path, git: Git, holdfast: Holdfast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -78,7 +78,7 @@ def test_a_latch_that_cannot_be_read_still_holds() -> None:
 IN_A_SANDBOX = """
 import encodings.ascii  # the interpreter may live where the other user cannot read
 import os, sys
-from holdfast.kernel import latch
+from holdfast.kernel import latch, private_folder, tree_file
 from holdfast.kernel.workspace import discover
 if os.getuid() == 0:
     os.setgid(65534)

@@ -7,6 +7,8 @@ import os
 import shutil
 import sys
 import time
+import tracemalloc
+import zlib
 from pathlib import Path
 
 import pytest
@@ -139,6 +141,20 @@ def test_a_damaged_file_of_the_archive_is_passed_over(
     assert holdfast("resume", "--list").code == 0
     assert holdfast("remember").code == 0
     assert holdfast("find", "--json", "--here", "the docs").code == 0
+
+
+def test_a_small_file_that_unpacks_to_gigabytes_is_passed_over(tmp_path: Path) -> None:
+    """An archive of a repository brought it; `resume` took a minute and all memory."""
+    packer = zlib.compressobj(9)
+    content = packer.compress(b'{"count":1,"events":[["prompt","')
+    content += b"".join(packer.compress(b"a" * (1 << 20)) for _ in range(1000)) + packer.flush()
+    path = tmp_path / f"claude-s{kept.SUFFIX}"
+    path.write_bytes(b"{}\n" + content)
+    tracemalloc.start()
+    assert kept.load(str(path), whole=True) is None
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 4 * kept.MOST_UNPACKED
 
 
 def test_a_purge_reaches_the_index_and_what_is_kept(

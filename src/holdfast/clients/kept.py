@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 
 FOLDER, SUFFIX = "kept", ".session"
-# A larger file is none of ours.
-LARGEST, LONGEST_HEADER = 256 << 20, 1 << 16
+# A larger file is none of ours, nor one that holds more: an archive could bring a small one that fills the memory.
+LARGEST, MOST_UNPACKED, LONGEST_HEADER = 256 << 20, 128 << 20, 1 << 16
 # How the list of what a skimmed reading gives names a call that is only counted.
 COUNTED = -1
 
@@ -189,11 +189,15 @@ def size_when_kept(found: FoundSession) -> int:
 
 def load(path: str, *, whole: bool) -> list[SessionEvent] | None:
     """Return the events in a file; None where it is damaged."""
-    from zlib import decompress, error
+    from zlib import decompressobj, error
 
     try:
         content = read_plain(path, LARGEST, follow=False).partition(b"\n")[2]
-        stored: Any = canonical_json.loads(decompress(content).decode("utf-8", "surrogatepass"))
+        unpacked = decompressobj()
+        text = unpacked.decompress(content, MOST_UNPACKED)
+        if not unpacked.eof:
+            return None
+        stored: Any = canonical_json.loads(text.decode("utf-8", "surrogatepass"))
         events = [_event(row) for row in stored["events"]]
         if whole or stored["seen"] is None:
             return events[: stored["count"]] if whole else events

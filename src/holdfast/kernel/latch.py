@@ -126,8 +126,7 @@ def read(workspace: Workspace) -> Latch | None:
         looked_at.append(_in_tree(workspace))
     for place in looked_at:
         try:
-            is_path = isinstance(place, str)
-            content = read_plain(place, LARGEST) if is_path else place.read(LARGEST)
+            content = read_plain(place, LARGEST) if isinstance(place, str) else place.read(LARGEST)
             text = content.decode(errors="replace")
         except (FileNotFoundError, NotADirectoryError):
             continue

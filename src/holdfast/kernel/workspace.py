@@ -368,6 +368,9 @@ def discover(start: str | None = None, *, local: bool = False) -> Workspace:
         home = os.path.join(git_dir, "holdfast")
         refuse_link(home)
         remove_links(home)
+        from holdfast.kernel.private_folder import clear_unknown
+
+        clear_unknown(home)
     elif not home:
         from holdfast.kernel.project_home import find
 

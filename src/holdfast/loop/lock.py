@@ -16,7 +16,7 @@ from typing import TypedDict
 
 from holdfast.kernel import canonical_json
 from holdfast.kernel.digest import new_id
-from holdfast.kernel.errors import StoreAway, from_os_error
+from holdfast.kernel.errors import NotAllowed, StoreAway, from_os_error
 from holdfast.kernel.tree_file import TreeFile, place_new
 from holdfast.processes.identity import lives, own
 
@@ -124,6 +124,12 @@ class TrackLock:
         if status is None:
             return True
         is_folder = stat.S_ISDIR(status.st_mode)
+        if not is_folder and not stat.S_ISREG(status.st_mode):
+            raise NotAllowed(
+                f"{self.path} is in the way of the track's lock: it is neither a folder nor a file.",
+                hint="If it came with the repository, remove it.",
+                kind="strange_lock",
+            )
         ours = is_folder and not status.st_mode & _OWNER_WRITES
         age = time.time() - status.st_mtime
         if not (ours and left_by) and age <= self._stale_after:

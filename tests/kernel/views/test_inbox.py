@@ -80,9 +80,9 @@ def test_what_waits_is_synced_before_it_is_said(
     real = {name: getattr(inbox.os, name) for name in ("fsync", "rename")}  # type: ignore[attr-defined]
 
     def noticing(name: str) -> Any:
-        def call(*arguments: Any) -> Any:
+        def call(*arguments: Any, **options: Any) -> Any:
             happened.append(name)
-            return real[name](*arguments)
+            return real[name](*arguments, **options)
 
         return call
 
@@ -167,7 +167,7 @@ def test_a_crash_between_taking_in_and_unlinking_does_not_double_it(shared_scene
     waiting = queue(scene, "third")
     code = """
 unlink = os.unlink
-os.unlink = lambda path, **options: die() if "inbox" in path else unlink(path, **options)
+os.unlink = lambda path, **options: die() if path.endswith(".json") else unlink(path, **options)
 note("fourth")
 """
     assert scene.child(code).returncode == -9

@@ -58,7 +58,7 @@ def _make_portable(client: str, event: str, part: JsonPart) -> dict[str, Any]:
     (hook,) = group["hooks"]
     line = f'trap \'exit 0\' 0 && test -r "{PORTABLE}" && set -- {client} {event} && . "{PORTABLE}" 2>/dev/null'
     if event == STARTS and client != "gemini":  # which takes an answer in JSON only
-        line += f"; test -r \"{PORTABLE}\" || test ! -d .git || test -e {SAID} || {{ : >{SAID} && echo '{HINT}'; }}"
+        line += f"; test -r \"{PORTABLE}\" || test ! -d .git || test -e {SAID} || test -L {SAID} || {{ : >{SAID} && echo '{HINT}'; }}"
     line += "; exit 0"
     if client == "codex":  # which takes the user's own shell, whichever that is
         line = f"{launcher.SHELL} -c {shlex.quote(line)}"
