@@ -44,6 +44,11 @@ def test_a_bad_idea_is_taken_back_byte_for_byte(
     line = next(line for line in shown.out.splitlines() if "notes.txt" in line)
     assert "untracked" in line
     assert "untracked" not in next(line for line in shown.out.splitlines() if "sub/four.py" in line)
+    for line in ("run.sh  its mode comes back", "empty/inner/  comes back", "left empty/  goes"):
+        assert any(
+            " ".join(each.split()).startswith(" ".join(line.split()))
+            for each in shown.out.splitlines()
+        )
     assert picture_of(rich) == after, "it only looked"
 
     done = holdfast("undo", "--yes", "--json")
@@ -151,6 +156,9 @@ def test_a_conflict_is_shown_with_both_sides_and_changes_nothing(
     assert sides.keys() == {"one.py", "new/file.bin"}
     assert "+my seven" in sides["one.py"]
     assert "+line 7" in sides["one.py"]
+    assert "and nothing was changed" in holdfast("undo", "--yes").out
+    next = holdfast("undo", "1", "one.py", "new", "--json").envelope["next"]
+    assert next == ["holdfast undo one.py new --skip-conflicts --yes"]
     assert picture_of(rich) == now
     assert holdfast("undo", "--yes", "--skip-conflicts").code == 0
     assert one.read_text() == now["one.py"][1].decode()
@@ -187,6 +195,7 @@ def test_an_agent_can_look_and_not_undo(
     assert refused.code == 4
     assert refused.envelope["error"]["kind"] == "no_person"
     assert refused.data["files"]
+    assert "error: Only a person may take back" in holdfast("undo", "--yes").out
     assert picture_of(rich) == now
     monkeypatch.delenv("CLAUDECODE")
     assert holdfast("undo", "--yes").code == 0

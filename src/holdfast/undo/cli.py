@@ -12,7 +12,7 @@ from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ago, cut, diff_line, echo, safe, style, table, terminal_size
 from holdfast.clients.table import title_of
 from holdfast.kernel.errors import NotAllowed, Usage
-from holdfast.kernel.text import plural
+from holdfast.kernel.text import plural, quote
 from holdfast.undo.operations import (
     ConflictError,
     UndoRequest,
@@ -127,7 +127,7 @@ def _run(call: Call, request: UndoRequest, *, yes: bool, dry_run: bool) -> Reply
         is_person = not call.as_json and sys.stdin.isatty() and sys.stdout.isatty()
         can_ask = is_person and not dry_run and has_changes(shown) and not _blocks(shown, request)
         if not can_ask:
-            next = [f"holdfast {verb_name} --yes"] if has_changes(shown) and not dry_run else []
+            next = [_command(request, shown)] if has_changes(shown) and not dry_run else []
             return Reply({**shown}, lines, next=next, pages=dry_run)
         for line in lines:
             echo(line)
@@ -136,16 +136,30 @@ def _run(call: Call, request: UndoRequest, *, yes: bool, dry_run: bool) -> Reply
             return Reply({**shown}, ["Nothing was changed."])
     try:
         done = undo(call.workspace, request, actor=call.actor, now=call.now)
-    except ConflictError as error:
-        return Reply({**error.report}, report_lines(error.report, call.now), error=error)
-    except NotAllowed as error:
-        shown = preview(call.workspace, request, now=call.now)
-        return Reply({**shown}, report_lines(shown, call.now), error=error)
+    except (ConflictError, NotAllowed) as error:
+        if isinstance(error, ConflictError):
+            shown = error.report
+        else:
+            shown = preview(call.workspace, request, now=call.now)
+        why = [style(f"error: {safe(error.message)}", "red"), f"hint: {safe(error.hint)}"]
+        return Reply({**shown}, [*report_lines(shown, call.now), *why], error=error)
     lines = list(report_lines(done, call.now)) if yes else []
     if done["left"]:
         warn(f"Left as they are, because they changed just now: {', '.join(done['left'])}")
     back = "holdfast redo" if verb_name == "undo" else "holdfast undo --list"
     return Reply({**done}, [*lines, _said(done)], next=[back] if done["done"] else [])
+
+
+def _command(request: UndoRequest, shown: UndoReport) -> str:
+    """Return what carries out what was shown."""
+    words = ["holdfast", "redo" if request.redo else "undo"]
+    words += [str(request.back)] if request.back > 1 and not request.id else []
+    words += [quote(one) for one in request.paths]
+    words += [f"--id {quote(request.id)}"] if request.id else []
+    words += ["--commits"] if request.commits else []
+    words += ["--every-session"] if request.every_session else []
+    words += ["--skip-conflicts"] if shown["conflicts"] else []
+    return " ".join([*words, "--yes"])
 
 
 def has_changes(shown: UndoReport) -> bool:
@@ -170,10 +184,13 @@ def report_lines(shown: UndoReport, now: int) -> Iterator[str]:
     for row in shown["prompts"]:
         yield style(_title(row, now), bold=True)
     if not shown["files"] and not shown["folders"]:
-        yield "  It changed no file that is not as before already."
+        is_shared = shown["mixed"] or shown["others"]
+        what = "None of its files is its own" if is_shared else "Every file is as before already"
+        yield f"  {what}: nothing is taken back."
     yield from _file_lines(shown["files"])
     for folder in shown["folders"][:SHOWN]:
-        yield f"  {safe(folder)}/ (an empty folder)"
+        what = "comes back" if folder in shown["new_folders"] else "goes"
+        yield f"  {safe(folder)}/  {what}, an empty folder"
     for one in shown["conflicts"]:
         yield style(f"  conflict  {safe(one['path'])}: {safe(one['why'])}", "red")
         yield from (f"    {diff_line(line)}" for line in one["sides"].splitlines()[: 2 * SHOWN])
@@ -234,19 +251,21 @@ def _left_lines(shown: UndoReport) -> Iterator[str]:
             yield style(f"  {safe(path)}: {why}", dim=True)
     if shown["other_prompts"]:
         count = plural(shown["other_prompts"], "newer prompt")
-        yield style(f"  {count} of other sessions stay; --every-session takes them, too", dim=True)
+        yield style(f"  Of other sessions: {count}; --every-session takes back all", dim=True)
 
 
 def _title(row: Row, now: int) -> str:
     if row["kind"] != "prompt":
         return f"The {row['kind']} of {ago(row['at'], now)}"
-    return f"{_words(row)}  {title_of(row['client'])}, {ago(row['at'], now)}{_remark(row)}"
+    end = f"  {title_of(row['client'])}, {ago(row['at'], now)}"
+    width = terminal_size()[0]
+    return f"{_words(row, max(width - len(end), 20) if width else 0)}{end}{_remark(row)}"
 
 
-def _words(row: Row) -> str:
+def _words(row: Row, width: int = 0) -> str:
     """Return a prompt's first words. opencode puts its own quotes around them."""
     text = row["text"].removeprefix('"').removesuffix('"')
-    return f'"{safe(text)}"' if text else "(work without a prompt)"
+    return f'"{cut(safe(text), width - 2 if width else 0)}"' if text else "(work without a prompt)"
 
 
 def _remark(row: Row) -> str:
@@ -273,8 +292,8 @@ def list_lines(rows: Sequence[Row], now: int) -> Iterator[str]:
                 change = "no change"
         state = "undone" if row["kind"] == "prompt" and row["is_undone"] else ""
         what = _words(row) if row["kind"] == "prompt" else row["kind"]
-        if row["kind"] == "undo":
-            what += f" (holdfast undo --id {row['id'][:8]})"
+        if row["kind"] == "undo" and not row["is_undone"]:
+            what += f", --id {row['id'][:8]} takes it back"
         shown.append([number, ago(row["at"], now), title_of(row["client"]), change, state, what])
     width = terminal_size()[0]
     yield from (cut(line, width) for line in table(shown))

@@ -79,6 +79,7 @@ class UndoReport(TypedDict):
     prompts: list[Row]
     files: list[FileChange]
     folders: list[str]
+    new_folders: list[str]
     conflicts: list[ConflictingFile]
     mixed: list[str]
     others: list[str]
@@ -312,6 +313,7 @@ class _Undo:
             "prompts": [known[one["id"]] for one in chosen],
             "files": self._files(plan, spans),
             "folders": [*plan.missing, *plan.remove],
+            "new_folders": plan.missing,
             "conflicts": [
                 {"path": one.path, "why": one.why, "sides": Redactor().text(one.text)}
                 for one in plan.clashes
