@@ -51,12 +51,11 @@ class Step(TypedDict):
 
 
 class Commits(TypedDict):
-    """Where HEAD and the index go: a branch, its commit and the tree of the index; `old` is the commit that goes."""
+    """Where HEAD and the index go: a branch, its commit and the tree of the index."""
 
     branch: str
     head: str
     index: str
-    old: str
 
 
 class Intent(TypedDict):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,38 +23,39 @@ from holdfast.undo.operations import (
 from holdfast.undo.recovery import finish_unfinished
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from holdfast.undo.operations import FileChange, Row, UndoReport
 
 SHOWN = 40
 
 
+OPTIONS = [
+    click.option("--yes", is_flag=True, help="Do it without asking."),
+    click.option(
+        "--dry-run", is_flag=True, help="Show what would be done, with both sides of a conflict."
+    ),
+    click.option("--diff", "with_diff", is_flag=True, help="Show the change as a diff."),
+    click.option("--commits", is_flag=True, help="Move HEAD and the index, too."),
+    click.option("--skip-conflicts", is_flag=True, help="Leave files in conflict as they are."),
+]
+
+
+def _with_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options of `undo` and `redo`."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
 @click.command()
 @click.argument("words", nargs=-1, metavar="[N] [PATH]...")
 @click.option("--list", "lists", is_flag=True, help="List the prompts that can be taken back.")
-@click.option("--yes", is_flag=True, help="Do it without asking.")
-@click.option(
-    "--dry-run", is_flag=True, help="Show what would be done, with both sides of a conflict."
-)
-@click.option("--diff", "with_diff", is_flag=True, help="Show the change as a diff.")
-@click.option("--commits", is_flag=True, help="Move HEAD and the index back, too.")
-@click.option("--skip-conflicts", is_flag=True, help="Leave files in conflict as they are.")
+@_with_options
 @click.option("--every-session", is_flag=True, help="Take the prompts of all sessions since.")
 @click.option("--id", default="", help="Take back this entry of the list instead.")
 @verb
-def undo_command(
-    call: Call,
-    words: tuple[str, ...],
-    lists: bool,
-    yes: bool,
-    dry_run: bool,
-    with_diff: bool,
-    commits: bool,
-    skip_conflicts: bool,
-    every_session: bool,
-    id: str,
-) -> Reply:
+def undo_command(call: Call, words: tuple[str, ...], lists: bool, **given: Any) -> Reply:
     """Take back what the last prompt changed in the work tree, or the last N prompts, or only in these PATHs.
 
     It shows the change and asks. What a shell wrote and files that git does not track are part of it; what you changed since is merged.
@@ -68,46 +69,16 @@ def undo_command(
         rows = list_prompts(call.workspace)
         return Reply({"prompts": rows}, list_lines(rows, call.now), pages=True)
     back, paths = _parse(words)
-    request = UndoRequest(
-        back=back,
-        id=id,
-        paths=paths,
-        commits=commits,
-        skip_conflicts=skip_conflicts,
-        every_session=every_session,
-        with_diff=with_diff or dry_run,
-    )
-    return _run(call, request, yes=yes, dry_run=dry_run)
+    return _run(call, back=back, paths=paths, **given)
 
 
 @click.command()
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@click.option("--yes", is_flag=True, help="Do it without asking.")
-@click.option(
-    "--dry-run", is_flag=True, help="Show what would be done, with both sides of a conflict."
-)
-@click.option("--diff", "with_diff", is_flag=True, help="Show the change as a diff.")
-@click.option("--commits", is_flag=True, help="Move HEAD and the index, too.")
-@click.option("--skip-conflicts", is_flag=True, help="Leave files in conflict as they are.")
+@_with_options
 @verb
-def redo_command(
-    call: Call,
-    paths: tuple[str, ...],
-    yes: bool,
-    dry_run: bool,
-    with_diff: bool,
-    commits: bool,
-    skip_conflicts: bool,
-) -> Reply:
+def redo_command(call: Call, paths: tuple[str, ...], **given: Any) -> Reply:
     """Bring back what the last undo took."""
-    request = UndoRequest(
-        redo=True,
-        paths=paths,
-        commits=commits,
-        skip_conflicts=skip_conflicts,
-        with_diff=with_diff or dry_run,
-    )
-    return _run(call, request, yes=yes, dry_run=dry_run)
+    return _run(call, redo=True, paths=paths, **given)
 
 
 def _parse(words: Sequence[str]) -> tuple[int, tuple[str, ...]]:
@@ -119,7 +90,8 @@ def _parse(words: Sequence[str]) -> tuple[int, tuple[str, ...]]:
     return 1, tuple(words)
 
 
-def _run(call: Call, request: UndoRequest, *, yes: bool, dry_run: bool) -> Reply:
+def _run(call: Call, *, yes: bool, dry_run: bool, with_diff: bool, **given: Any) -> Reply:
+    request = UndoRequest(with_diff=with_diff or dry_run, **given)
     verb_name = "redo" if request.redo else "undo"
     if dry_run or not yes:
         shown = preview(call.workspace, request, now=call.now)

@@ -462,7 +462,6 @@ class _Undo:
             "branch": state["branch"],
             "head": state["head"],
             "index": state["index"],
-            "old": self._head(),
         }
         return commits
 
