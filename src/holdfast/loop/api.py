@@ -9,16 +9,11 @@ from holdfast.kernel.errors import HoldfastError, Stopped, Usage
 from holdfast.kernel.git_exclude import hide_new
 from holdfast.kernel.streams import open_writer
 from holdfast.loop import commands
-from holdfast.loop.commands import (
-    PassRequest,
-    ProgressRequest,
-    StartRequest,
-    TaskRequest,
-)
+from holdfast.loop.commands import StartRequest
 from holdfast.loop.rules.checkpoint import checkpoint_of, current_step, status_of, step_named
 from holdfast.loop.rules.model import EXECUTE, IN_PROGRESS, PASSED, TRACKS, LoopState
 from holdfast.loop.rules.tasks import TrackTask, plain_tasks, remaining
-from holdfast.loop.track import Track, TrackResult, find_track
+from holdfast.loop.track import Track, find_track
 from holdfast.offers import Offers
 
 
@@ -76,24 +71,22 @@ class LoopStep:
 
     def done(self, task: str, *, commit: str = "", message: str = "") -> bool:
         """Record durably that a task is done. False when it was reported before."""
-        request = TaskRequest(task=task, step=self.name, commit=commit, message=message)
-        return _has_changed(commands.complete_task(self._track, request))
+        result = commands.complete_task(
+            self._track, task, self.name, commit=commit, message=message
+        )
+        return bool(result.outcome["records"] or result.outcome["queued"])
 
     def progress(
         self, *, notes: str = "", outputs: Sequence[str] = (), **fields: int | str
     ) -> None:
         """Record how far the step is: current_phase, total_phases, current_task, tasks_completed, and so on."""
         commands.report_progress(
-            self._track,
-            ProgressRequest(step=self.name, fields=fields, outputs=outputs, notes=notes),
+            self._track, self.name, fields=fields, outputs=outputs, notes=notes
         )
 
     def passed(self, *, outputs: Sequence[str] = (), notes: str = "") -> None:
         """Record that the step passed, with the files that it wrote."""
-        commands.pass_step(
-            self._track,
-            PassRequest(step=self.name, tasks=self._tasks, outputs=outputs, notes=notes),
-        )
+        commands.pass_step(self._track, self.name, tasks=self._tasks, outputs=outputs, notes=notes)
 
     def failed(self, reason: str) -> None:
         """Record that the step failed."""
@@ -106,7 +99,7 @@ class LoopStep:
     def __enter__(self) -> LoopStep:
         hide_new(self._track.workspace, [TRACKS.partition("/")[0]])
         has_passed = status_of(commands.read_state(self._track), self.name) == PASSED
-        if has_passed and not self._again and not self._has_more():
+        if has_passed and not self._again and not (self._tasks and self.remaining()):
             return self
         commands.start(
             self._track,
@@ -145,16 +138,8 @@ class LoopStep:
         except HoldfastError as problem:
             error.add_note(f"holdfast could not record it: {problem.message}")
 
-    def _has_more(self) -> bool:
-        return bool(self._tasks) and bool(self.remaining())
-
     def _known(self) -> list[TrackTask]:
         return self._track.plan() if self._tasks is None else self._tasks
-
-
-def _has_changed(result: TrackResult) -> bool:
-    """Whether it changed anything, now or once the inbox is taken in."""
-    return bool(result.outcome["records"] or result.outcome["queued"])
 
 
 def _checked(tasks: Sequence[str]) -> list[TrackTask]:

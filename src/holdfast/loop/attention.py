@@ -24,23 +24,15 @@ def find(workspace: Workspace, now: int) -> Iterator[Attention]:
 
     for head in heads:
         state: LoopState = load(workspace.journal, loop, head["stream"])[0]
-        why = _explain(state, head["seen_at"], now) if state["opened"] else ""
+        why, has_card = _explain(state, head["seen_at"], now) if state["opened"] else ("", False)
         if why:
             command = f"holdfast loop resume --track {quote(state['track'])}"
-            has_card = _has_card(state)
             yield Attention(f"Track {state['track']} {why}", command, STALLED, has_card=has_card)
 
 
-def _has_card(state: LoopState) -> bool:
-    """Return whether the board shows a track among what needs a person: one that is blocked or failed."""
-    from holdfast.loop.rules.checkpoint import current_step, status_of, waiting_for
-    from holdfast.loop.rules.model import FAILED
-
-    return bool(waiting_for(state)) or status_of(state, current_step(state)) == FAILED
-
-
-def _explain(state: LoopState, seen_at: str, now: int) -> str:
-    """Return why a track is silent; empty while it is not."""
+def _explain(state: LoopState, seen_at: str, now: int) -> tuple[str, bool]:
+    """Return why a track is silent, empty while it is not; and whether the board shows it among what needs a person:
+    one that is blocked or failed."""
     from holdfast.kernel.text import plural
     from holdfast.loop.rules.checkpoint import (
         checkpoint_of,
@@ -57,13 +49,13 @@ def _explain(state: LoopState, seen_at: str, now: int) -> str:
     moment = newest(state["document"]) or clock.parse(seen_at)
     held = waiting_for(state)
     if held is not None:
-        return f"is blocked at {held['step']} since {age_of(moment, now)}: {held['reason']}"
+        return f"is blocked at {held['step']} since {age_of(moment, now)}: {held['reason']}", True
     status = status_of(state, step)
     if status == FAILED:
-        return f"failed at {step} {age_of(moment, now)}"
+        return f"failed at {step} {age_of(moment, now)}", True
     if status != IN_PROGRESS or now - moment < SILENT_AFTER:
-        return ""
+        return "", False
     checkpoint = checkpoint_of(state, step)
     done, total = count_done(checkpoint, "tasks_completed"), count_done(checkpoint, "tasks_total")
     tasks = f", {done or 0} of {plural(total, 'task')} done" if total else ""
-    return f"stands at {step}{tasks}; last word {age_of(moment, now)}"
+    return f"stands at {step}{tasks}; last word {age_of(moment, now)}", False

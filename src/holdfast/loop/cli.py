@@ -6,7 +6,7 @@ import functools
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -16,10 +16,7 @@ from holdfast.cli.terminal import one_line, safe, style
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.kernel.text import plural, quote
 from holdfast.loop.commands import (
-    PassRequest,
-    ProgressRequest,
     StartRequest,
-    TaskRequest,
     advance,
     complete_task,
     find_persons_part,
@@ -57,6 +54,17 @@ if TYPE_CHECKING:
 
 
 WAITING = 8
+track_options = together(
+    click.option(
+        "--track",
+        "--track-id",
+        "track",
+        metavar="ID",
+        help="Id of the track. Optional if the repository has only one.",
+    ),
+    click.option("--track-dir", metavar="DIR", help="Folder of the track."),
+    click.option("--metadata", metavar="FILE", help=f"Path of the track's {METADATA}."),
+)
 COLOURS = {PASSED: "green", FAILED: "red", BLOCKED: "yellow", IN_PROGRESS: "cyan"}
 
 
@@ -83,19 +91,7 @@ def track_verb(function: Callable[..., Reply]) -> Callable[..., Parsed]:
             error.hint = _for_this_track(error.hint, meant)
             raise
 
-    made = verb(on_the_track)
-    for option in (
-        click.option("--metadata", metavar="FILE", help=f"Path of the track's {METADATA}."),
-        click.option("--track-dir", metavar="DIR", help="Folder of the track."),
-        click.option(
-            "--track",
-            "--track-id",
-            "track",
-            metavar="ID",
-            help="Id of the track. Optional if the repository has only one.",
-        ),
-    ):
-        made = option(made)
+    made: Callable[..., Parsed] = track_options(verb(on_the_track))
     return made
 
 
@@ -265,8 +261,8 @@ def progress_command(
 ) -> Reply:
     """Report how far the current step is. PLAN reports every five minutes."""
     given = {name: value for name, value in fields.items() if value is not None}
-    request = ProgressRequest(step=step, fields=given, outputs=outputs, notes=notes)
-    return reply(track, report_progress(track, request), step)
+    result = report_progress(track, step, fields=given, outputs=outputs, notes=notes)
+    return reply(track, result, step)
 
 
 @click.command("task-done")
@@ -274,24 +270,15 @@ def progress_command(
 @step_option
 @click.option("--commit", metavar="SHA", help="Commit that contains the task.")
 @click.option("--message", metavar="TEXT", help="Message of the commit, or how an issue was fixed.")
-@click.option("--next", "following", metavar="TASK", help="Task that follows.")
+@click.option("--next", metavar="TASK", help="Task that follows.")
 @track_verb
-def task_done_command(
-    call: Call,
-    track: Track,
-    task: str,
-    step: str,
-    commit: str | None,
-    message: str | None,
-    following: str | None,
-) -> Reply:
+def task_done_command(call: Call, track: Track, **given: Any) -> Reply:
     """Report that TASK is done. It never runs again. In FIX, TASK is an issue.
 
     A second report of the same task changes nothing, and the reply says so.
     """
-    request = TaskRequest(task=task, step=step, commit=commit, message=message, next=following)
-    again = f"{safe(task)} was reported before; nothing changed."
-    return reply(track, complete_task(track, request), step, again=again)
+    again = f"{safe(given['task'])} was reported before; nothing changed."
+    return reply(track, complete_task(track, **given), given["step"], again=again)
 
 
 @click.command("pass")
@@ -299,44 +286,39 @@ def task_done_command(
 @outputs_option
 @click.option("--notes", metavar="TEXT", help="Short summary. Required for PLAN and FIX.")
 @track_verb
-def pass_command(
-    call: Call, track: Track, step: str, outputs: tuple[str, ...], notes: str | None
-) -> Reply:
+def pass_command(call: Call, track: Track, **given: Any) -> Reply:
     """Report that the current step passed. EXECUTE passes only when no task is open."""
-    request = PassRequest(step=step, outputs=outputs, notes=notes, folder=call.folder)
-    return reply(track, pass_step(track, request), step)
+    return reply(track, pass_step(track, **given, folder=call.folder), given["step"])
 
 
-def _refuse_track(track: Track, reason: str, verb: str) -> None:
-    """Refuse a track's name in the place of a reason."""
-    if reason in (track.place.track, *list_tracks(track.workspace)):
-        raise Usage(
-            f"{reason} is a track, and no reason.",
-            hint=f"holdfast loop {verb} REASON --track {quote(reason)}",
-        )
+def _stop_command(word: Literal["fail", "block"], help: str) -> click.Command:
+    """Make the command that ends a step for a reason. A track's name in the place of a reason is refused."""
+
+    @click.command(help=help)
+    @click.argument("reason", type=TEXT_OR_EMPTY)
+    @step_option
+    @track_verb
+    def command(call: Call, track: Track, reason: str, step: str) -> Reply:
+        if reason in (track.place.track, *list_tracks(track.workspace)):
+            raise Usage(
+                f"{reason} is a track, and no reason.",
+                hint=f"holdfast loop {word} REASON --track {quote(reason)}",
+            )
+        return reply(track, stop_step(track, word, reason, step), step)
+
+    return command
 
 
-@click.command()
-@click.argument("reason", type=TEXT_OR_EMPTY)
-@step_option
-@track_verb
-def fail_command(call: Call, track: Track, reason: str, step: str) -> Reply:
-    """Report that the current step failed. Its notes become `ERROR: REASON`."""
-    _refuse_track(track, reason, "fail")
-    return reply(track, stop_step(track, "fail", reason, step), step)
-
-
-@click.command()
-@click.argument("reason", type=TEXT_OR_EMPTY)
-@step_option
-@track_verb
-def block_command(call: Call, track: Track, reason: str, step: str) -> Reply:
+fail_command = _stop_command(
+    "fail", "Report that the current step failed. Its notes become `ERROR: REASON`."
+)
+block_command = _stop_command(
+    "block",
     """Report that the current step cannot continue.
 
     Its notes become `BLOCKED: REASON`, and the file gets a blocker that a person resolves.
-    """
-    _refuse_track(track, reason, "block")
-    return reply(track, stop_step(track, "block", reason, step), step)
+    """,
+)
 
 
 @click.command()

@@ -12,17 +12,7 @@ import click
 
 from holdfast.cli.frame import INTERRUPTED, Call, Reply, warn
 from holdfast.cli.run_watch import RunWatch
-from holdfast.cli.terminal import (
-    ago,
-    bar,
-    cut,
-    echo,
-    one_line,
-    safe,
-    style,
-    table,
-    terminal_size,
-)
+from holdfast.cli.terminal import ago, bar, cut, echo, one_line, safe, style, table, terminal_size
 from holdfast.kernel.clock import instant_of
 from holdfast.kernel.durations import describe_span
 from holdfast.kernel.text import plural, quote
@@ -85,13 +75,7 @@ _SIGNS = {PASSED: "✓", FAILED: "✗", IN_PROGRESS: "▸", "BLOCKED": "■", NO
     "--attempt", type=int, metavar="N", help="Number of the attempt whose output to print."
 )
 @track_verb
-def show_command(
-    call: Call,
-    track: Track,
-    history: bool,
-    log: bool,
-    attempt: int | None,
-) -> Reply:
+def show_command(call: Call, track: Track, history: bool, log: bool, attempt: int | None) -> Reply:
     """Show the steps of TRACK, their progress, and what ran before."""
     if log or attempt is not None:
         return _log(track, attempt)
@@ -195,11 +179,7 @@ def _timeline(happened: Sequence[dict[str, Any]], now: int) -> Iterator[str]:
 
 def _event_row(event: dict[str, Any], now: int) -> list[str]:
     step = safe(str(event.get("step") or ""))
-    return [
-        style(ago(event["at"], now), dim=True),
-        step,
-        *_describe_event(event),
-    ]
+    return [style(ago(event["at"], now), dim=True), step, *_describe_event(event)]
 
 
 def _describe_event(event: dict[str, Any]) -> list[str]:
@@ -277,12 +257,7 @@ def resume_command(call: Call, track: Track) -> Reply:
 )
 @click.option("--dry-run", is_flag=True, help="Print what would run; run nothing.")
 @track_verb
-def run_command(
-    call: Call,
-    track: Track,
-    file: str,
-    dry_run: bool,
-) -> Reply:
+def run_command(call: Call, track: Track, file: str, dry_run: bool) -> Reply:
     """Run a track to its end. Holdfast runs the program of each step, records its result and goes to
     the next step. Exit codes of a program: 0 passed, 1 failed, 2 missing parameter, 3 file not found,
     4 blocked.

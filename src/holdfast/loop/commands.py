@@ -15,7 +15,7 @@ from holdfast.kernel.errors import NotFound, Usage
 from holdfast.kernel.rules import Person
 from holdfast.kernel.stops import refuse_stopped
 from holdfast.kernel.text import quote
-from holdfast.loop.history import Attempt, attempts, events
+from holdfast.loop.history import Attempt, find_attempts, line, read_records
 from holdfast.loop.rules.checkpoint import (
     active_blockers,
     checkpoint_of,
@@ -66,38 +66,6 @@ class StartRequest:
     person: Person | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class ProgressRequest:
-    """How far a step is. An empty `step` is the current one, here and in the other requests."""
-
-    step: str = ""
-    fields: Mapping[str, int | str]
-    outputs: Sequence[str] = ()
-    notes: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class TaskRequest:
-    """A task of EXECUTE, or an issue of FIX, that is done. `next` is the task that follows it."""
-
-    task: str
-    step: str = ""
-    commit: str | None = None
-    message: str | None = None
-    next: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class PassRequest:
-    """A step that passed, and the files that it wrote; relative to `folder` or to the worktree."""
-
-    step: str = ""
-    tasks: Sequence[TrackTask] | None = None
-    outputs: Sequence[str] = ()
-    notes: str | None = None
-    folder: str = ""
-
-
 def start(track: Track, request: StartRequest) -> TrackResult:
     """Begin a step, or continue it where it was left. A track that does not exist is created."""
     refuse_stopped(track.workspace)
@@ -144,66 +112,66 @@ def build_start(track: Track, request: StartRequest) -> dict[str, Any]:
     return command | {name: value for name, value in given.items() if value is not None}
 
 
-def report_progress(track: Track, request: ProgressRequest) -> TrackResult:
-    """Record how far a step is."""
-    if not request.fields and not request.outputs and not request.notes:
+def report_progress(
+    track: Track,
+    step: str = "",
+    *,
+    fields: Mapping[str, int | str],
+    outputs: Sequence[str] = (),
+    notes: str | None = None,
+) -> TrackResult:
+    """Record how far a step is. An empty `step` is the current one, here and in the other operations."""
+    if not fields and not outputs and not notes:
         raise Usage(
             "There is no progress in that.",
             hint=f"Give notes, output files, or one of {', '.join(PROGRESS)}.",
         )
-    for name, value in request.fields.items():
+    for name, value in fields.items():
         if name not in PROGRESS:
             raise Usage(f"There is no progress {name!r:.40}.", hint=", ".join(PROGRESS))
         if isinstance(value, bool) or not isinstance(value, PROGRESS[name][0]):
             kind = "a whole number" if PROGRESS[name][0] is int else "text"
             raise Usage(f"{name} must be {kind}.")
-    return _report(
-        track,
-        {
-            "do": "progress",
-            "step": _named(request.step),
-            "fields": dict(request.fields),
-            "output_files": list(request.outputs),
-            "notes": request.notes,
-        },
-    )
+    said = {"fields": dict(fields), "output_files": list(outputs), "notes": notes}
+    return _report(track, "progress", step, **said)
 
 
-def complete_task(track: Track, request: TaskRequest) -> TrackResult:
-    """Record that a task is done: it never runs again. A task that was reported before changes
-    nothing."""
-    return _report(
-        track,
-        {
-            "do": "task_done",
-            "step": _named(request.step),
-            "task": request.task,
-            "commit": request.commit,
-            "message": request.message,
-            "next": request.next,
-        },
-    )
+def complete_task(
+    track: Track,
+    task: str,
+    step: str = "",
+    *,
+    commit: str | None = None,
+    message: str | None = None,
+    next: str | None = None,
+) -> TrackResult:
+    """Record that a task of EXECUTE, or an issue of FIX, is done: it never runs again. `next` is the task that follows.
+    A task that was reported before changes nothing."""
+    return _report(track, "task_done", step, task=task, commit=commit, message=message, next=next)
 
 
-def pass_step(track: Track, request: PassRequest) -> TrackResult:
-    """Record that a step passed. For EXECUTE, the ticked boxes of the plan count as done."""
-    state, step = track.read(), _named(request.step)
-    command: dict[str, Any] = {
-        "do": "pass",
-        "step": step,
-        "output_files": list(request.outputs),
-        "notes": request.notes,
-    }
-    if (step or current_step(state)) == EXECUTE:
-        tasks = track.plan() if request.tasks is None else request.tasks
-        command["done_tasks"] = count_tasks(tasks, checkpoint_of(state, EXECUTE))[0]
-    folders = (request.folder or track.workspace.root, track.workspace.root)
+def pass_step(
+    track: Track,
+    step: str = "",
+    *,
+    tasks: Sequence[TrackTask] | None = None,
+    outputs: Sequence[str] = (),
+    notes: str | None = None,
+    folder: str = "",
+) -> TrackResult:
+    """Record that a step passed, and the files that it wrote, relative to `folder` or to the worktree. For EXECUTE, the
+    ticked boxes of the plan count as done."""
+    state, more = track.read(), {}
+    if (_named(step) or current_step(state)) == EXECUTE:
+        tasks = track.plan() if tasks is None else tasks
+        more["done_tasks"] = count_tasks(tasks, checkpoint_of(state, EXECUTE))[0]
+    folders = (folder or track.workspace.root, track.workspace.root)
     missing = [
         f"There is no file {path}; its name is recorded."
-        for path in request.outputs
+        for path in outputs
         if not any(os.path.exists(os.path.join(folder, path)) for folder in folders)
     ]
-    result = _report(track, command)
+    result = _report(track, "pass", step, output_files=list(outputs), notes=notes, **more)
     result.warnings += missing
     return result
 
@@ -213,7 +181,7 @@ def stop_step(
 ) -> TrackResult:
     """Record that a step failed, `ERROR: REASON` in its notes, or that it cannot continue: `BLOCKED: REASON`, and a
     blocker that a person resolves."""
-    return _report(track, {"do": do, "step": _named(step), "reason": reason})
+    return _report(track, do, step, reason=reason)
 
 
 def advance(track: Track, *, business_sync: bool = False) -> TrackResult:
@@ -252,6 +220,7 @@ class TrackReport(TypedDict):
 def describe(track: Track, state: LoopState, now: int) -> TrackReport:
     """What a track is at, what is wrong with its file, and what happened."""
     found = {step: list(problems(each)) for step, each in checkpoints_of(state).items()}
+    records = read_records(track)
     return {
         "track": state["track"],
         "metadata": f"{state['folder']}/{METADATA}",
@@ -259,8 +228,8 @@ def describe(track: Track, state: LoopState, now: int) -> TrackReport:
         "blockers": active_blockers(state),
         "problems": {step: each for step, each in found.items() if each},
         "due": is_due(state, now),
-        "attempts": attempts(track),
-        "history": events(track),
+        "attempts": find_attempts(records),
+        "history": [line(record) for record in records],
     }
 
 
@@ -303,8 +272,8 @@ def _named(step: str) -> str:
     return step_named(step) if step else ""
 
 
-def _report(track: Track, command: dict[str, Any]) -> TrackResult:
-    result = track.execute(command)
+def _report(track: Track, do: str, step: str, **said: Any) -> TrackResult:
+    result = track.execute({"do": do, "step": _named(step), **said})
     refuse_stopped(track.workspace, _SAVED)
     return result
 

@@ -5,9 +5,7 @@ from holdfast.registry import Feature, Setting, StreamKind, Verb
 FEATURE = Feature(
     "loop",
     rank=61,
-    streams=[
-        StreamKind("loop", "holdfast.loop.rules.loop", acts=("settle",), word="track"),
-    ],
+    streams=[StreamKind("loop", "holdfast.loop.rules.loop", acts=("settle",), word="track")],
     settings={
         "loop.lock_seconds": Setting(
             30, "How long a command waits for a track's `.metadata.lock`."
@@ -46,7 +44,7 @@ FEATURE = Feature(
                 "run": "holdfast.loop.cli_track",
                 "show": "holdfast.loop.cli_track",
             },
-        ),
+        )
     ],
     tools="holdfast.loop.mcp:TOOLS",
     pages="holdfast.loop.pages:PAGES",

@@ -93,18 +93,10 @@ def _missing(file: LineFile, journal: Journal, stream: str, version: int, id: st
     return journal.read(stream, after=version)
 
 
-def events(track: Track) -> list[dict[str, Any]]:
+def read_records(track: Track) -> list[Record]:
     """Every record of a track, the oldest first."""
-    if not track.workspace.exists():
-        return []
-    return [line(record) for record in track.workspace.journal.read(track.place.stream)]
-
-
-def attempts(track: Track) -> list[Attempt]:
-    """Every program that was started for the track, oldest first."""
-    if not track.workspace.exists():
-        return []
-    return find_attempts(track.workspace.journal.read(track.place.stream))
+    exists = track.workspace.exists()
+    return track.workspace.journal.read(track.place.stream) if exists else []
 
 
 def find_attempts(records: Sequence[Record]) -> list[Attempt]:
@@ -113,15 +105,8 @@ def find_attempts(records: Sequence[Record]) -> list[Attempt]:
     for record in records:
         body = record["body"] if isinstance(record["body"], dict) else {}
         if record["kind"] == "attempt_begun":
-            found[body["log"]] = {
-                "number": body["number"],
-                "step": body["step"],
-                "task": body["task"],
-                "program": body["program"],
-                "log": body["log"],
-                "at": record["at"],
-                "exit_code": None,
-            }
+            facts = {name: body[name] for name in ("number", "step", "task", "program", "log")}
+            found[body["log"]] = {**facts, "at": record["at"], "exit_code": None}  # type: ignore[typeddict-item]
         ended = body.get("attempt")
         if isinstance(ended, dict) and ended.get("log") in found:
             found[ended["log"]]["exit_code"] = ended["exit_code"]
@@ -130,7 +115,7 @@ def find_attempts(records: Sequence[Record]) -> list[Attempt]:
 
 def read_log(track: Track, number: int | None) -> tuple[Attempt, str]:
     """One attempt and its output; without a number the last that was begun."""
-    known = attempts(track)
+    known = find_attempts(read_records(track))
     fitting = [one for one in known if number is None or one["number"] == number]
     if not fitting:
         what = "no attempt yet" if number is None else f"no attempt {number}"

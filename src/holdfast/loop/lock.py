@@ -8,7 +8,6 @@ older than `loop.stale_lock_seconds`.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import stat
 import time
@@ -17,6 +16,7 @@ from typing import TypedDict
 from holdfast.kernel import canonical_json
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import NotAllowed, StoreAway, from_os_error
+from holdfast.kernel.lock import wait_for_lock
 from holdfast.kernel.tree_file import TreeFile, place_new
 from holdfast.processes.identity import lives, own
 
@@ -77,27 +77,17 @@ class TrackLock:
 
     def _take_guard(self, deadline: float) -> None:
         """The kernel's lock among ourselves; without it, where the journal's folder is read-only."""
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
         try:
-            try:
-                self._descriptor = os.open(self._guard, flags, 0o600)
-            except FileNotFoundError:
-                os.makedirs(os.path.dirname(self._guard), 0o700, exist_ok=True)
-                self._descriptor = os.open(self._guard, flags, 0o600)
+            os.makedirs(os.path.dirname(self._guard), 0o700, exist_ok=True)
+            self._descriptor = os.open(self._guard, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError:
             return
-        pause = 0.0005
-        while True:
-            try:
-                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    os.close(self._descriptor)
-                    self._descriptor = -1
-                    raise self._timeout("another holdfast process") from None
-            time.sleep(pause)
-            pause = min(pause * 2, 0.02)
+        try:
+            wait_for_lock(self._descriptor, deadline - time.monotonic())
+        except StoreAway:
+            os.close(self._descriptor)
+            self._descriptor = -1
+            raise self._timeout("another holdfast process") from None
 
     def _make(self, deadline: float) -> None:
         left_by = ""

@@ -8,12 +8,7 @@ from pydantic import Field
 
 from holdfast.kernel.inbox import QUEUED
 from holdfast.loop import commands
-from holdfast.loop.commands import (
-    PassRequest,
-    ProgressRequest,
-    StartRequest,
-    TaskRequest,
-)
+from holdfast.loop.commands import StartRequest
 from holdfast.loop.rules import orchestrator
 from holdfast.loop.rules.checkpoint import current_step, step_named
 from holdfast.loop.rules.model import PROGRESS, LoopState
@@ -35,8 +30,7 @@ def step(
     message: Annotated[str | None, Field(description="task_done")] = None,
     next: Annotated[str | None, Field(description="task_done: the next task.")] = None,
     progress: Annotated[
-        dict[str, int | str] | None,
-        Field(description=f"progress: {', '.join(PROGRESS)}."),
+        dict[str, int | str] | None, Field(description=f"progress: {', '.join(PROGRESS)}.")
     ] = None,
     notes: Annotated[str | None, Field(description="progress, pass: a summary.")] = None,
     outputs: Annotated[
@@ -58,17 +52,15 @@ def step(
     elif do == "advance":
         result = commands.advance(meant)
     elif do == "task_done":
-        done = require(task, "task")
-        request = TaskRequest(task=done, step=name, commit=commit, message=message, next=next)
-        result = commands.complete_task(meant, request)
+        facts = {"commit": commit, "message": message, "next": next}
+        result = commands.complete_task(meant, require(task, "task"), name, **facts)
     elif do == "progress":
         result = commands.report_progress(
-            meant,
-            ProgressRequest(step=name, fields=progress or {}, outputs=outputs or (), notes=notes),
+            meant, name, fields=progress or {}, outputs=outputs or (), notes=notes
         )
     elif do == "pass":
         result = commands.pass_step(
-            meant, PassRequest(step=name, outputs=outputs or (), notes=notes, folder=call.folder)
+            meant, name, outputs=outputs or (), notes=notes, folder=call.folder
         )
     else:
         result = commands.stop_step(meant, do, require(reason, "reason"), name)

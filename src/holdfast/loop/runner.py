@@ -97,7 +97,7 @@ class Run:
 
     def to_the_end(self) -> LoopResult:
         state = self.track.read()
-        sync = self._needs_sync(state)
+        sync = self.plan.business_sync or bool(checkpoint_of(state, BUSINESS_SYNC).get("required"))
         self.plan.refuse_unfit(self.track.workspace.root, current_step(state), sync)
         place = self.track.place
         what, hint = f"The track {place.track}", "`holdfast loop show` shows how far it is."
@@ -138,10 +138,6 @@ class Run:
         result = self._result("paused", paused.step, paused.reason)
         result["escalation"] = orchestrator.escalation_text(state, paused.step, paused.reason)
         return result
-
-    def _needs_sync(self, state: LoopState) -> bool:
-        required = bool(checkpoint_of(state, BUSINESS_SYNC).get("required"))
-        return self.plan.business_sync or required
 
     def _begin_again(self) -> None:
         """A person who runs a track again wants the step that failed to be tried again."""
@@ -244,26 +240,18 @@ class Run:
                 return self._end_step(step, facts, ended)
             following = left[1]["id"] if len(left) > 1 else ""
             commit, message = commit_since(self.track.workspace.root, before)
-            state = self._execute(
-                {
-                    "do": "task_done",
-                    "step": step,
-                    "task": task["id"],
-                    "next": following,
-                    "attempt": facts,
-                    "commit": commit,
-                    "message": message,
-                }
-            )
+            done = {"do": "task_done", "step": step, "task": task["id"], "next": following}
+            made = {"commit": commit, "message": message}
+            state = self._execute({**done, **made, "attempt": facts})
             if status_of(state, step) != IN_PROGRESS:
                 return None  # the program itself, or another one, ended the step
             now = self.plan.choose_tasks(self.track.plan())
             if [task["id"] for task in now] != [task["id"] for task in tasks]:
                 return None  # the next round counts the tasks anew
             tasks, left = now, remaining(now, checkpoint_of(state, step))
-        done = count_tasks(tasks, checkpoint_of(state, step))[0]
+        known = count_tasks(tasks, checkpoint_of(state, step))[0]
         notes = f"{len(tasks)} tasks done"
-        self._execute({"do": "pass", "step": step, "notes": notes, "done_tasks": done})
+        self._execute({"do": "pass", "step": step, "notes": notes, "done_tasks": known})
         self._say("ended", step, text=PASSED)
         return None
 

@@ -170,6 +170,7 @@ def _value_at(value: Any, path: Sequence[str | int]) -> Any:
 def _same(one: Any, other: Any) -> bool:
     if one is conflicts.MISSING or other is conflicts.MISSING:
         return one is other
+    # As texts: 1, 1.0 and True are equal in Python, and not in JSON.
     return canonical_json.dumps(one) == canonical_json.dumps(other)
 
 
@@ -197,18 +198,17 @@ def conflicts_of(path: str, ours: Any, changes: Iterable[Change]) -> list[EditCo
 
 
 def place_name(path: Sequence[str | int]) -> str:
-    return "/".join(str(part) for part in path)
+    return "/".join(map(str, path))
 
 
 def _holds(value: Any, change: Change) -> bool:
     """Whether a change would change nothing."""
     held = _value_at(value, change[1])
-    if change[0] == CUT or held is conflicts.MISSING:
-        return change[0] == CUT and held is conflicts.MISSING
+    if change[0] == CUT:
+        return held is conflicts.MISSING
     if change[0] == ADD:
         return isinstance(held, list) and all(item in held for item in change[2])
-    # As texts: 1, 1.0 and True are equal in Python, and not in JSON.
-    return canonical_json.dumps(held) == canonical_json.dumps(change[2])
+    return _same(held, change[2])
 
 
 def joined_unseen(ours: Any, theirs: Any, *, theirs_is_newer: bool) -> list[Change]:

@@ -164,7 +164,9 @@ def problems(checkpoint: Mapping[str, Any]) -> Iterator[str]:
         yield from _time_problems(checkpoint, name)
     if status == IN_PROGRESS and checkpoint.get("completed_at"):
         yield "completed_at is set while it is in progress"
-    yield from _order_problems(checkpoint)
+    started, updated = (instant_of(checkpoint.get(name)) for name in ("started_at", "last_updated"))
+    if started is not None and updated is not None and updated < started:
+        yield "last_updated is before started_at"
     for name in ("agent", "notes"):
         if checkpoint.get(name) is not None and not isinstance(checkpoint[name], str):
             yield f"{name} is not a text"
@@ -181,12 +183,6 @@ def _time_problems(checkpoint: Mapping[str, Any], name: str) -> Iterator[str]:
         yield f"{name} is not a time: {text!r}"
     elif not (len(text) == 20 and text.endswith("Z")):
         yield f"{name} is not written as YYYY-MM-DDTHH:MM:SSZ: {text!r}"
-
-
-def _order_problems(checkpoint: Mapping[str, Any]) -> Iterator[str]:
-    started, updated = (instant_of(checkpoint.get(name)) for name in ("started_at", "last_updated"))
-    if started is not None and updated is not None and updated < started:
-        yield "last_updated is before started_at"
 
 
 def _progress_problems(checkpoint: Mapping[str, Any]) -> Iterator[str]:
@@ -281,7 +277,4 @@ def step_named(word: str) -> str:
         )
     near = nearest(step, STEPS, "") or nearest(word, SUPERPOWERS, "")
     known = f"Steps: {', '.join(RUNNABLE)}; or a superpower: {', '.join(SUPERPOWERS)}."
-    raise Usage(
-        f"There is no step {word!r}.",
-        hint=f"{near} {known}".lstrip(),
-    )
+    raise Usage(f"There is no step {word!r}.", hint=f"{near} {known}".lstrip())

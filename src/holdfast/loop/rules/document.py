@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -25,7 +26,8 @@ def parse(text: str) -> dict[str, Any]:
         document = canonical_json.loads(text)
     except ValueError as error:
         raise Corrupt(_where(text, str(error))) from None
-    _must_be(document, dict, "the file")
+    if not isinstance(document, dict):
+        raise Corrupt("the file is not an object")
     if _is_deep(document):
         raise Corrupt(f"nested more than {DEEPEST} levels deep")
     for place, kind in (("loop_state", dict), ("blockers", list)):
@@ -37,8 +39,7 @@ def parse(text: str) -> dict[str, Any]:
         _must_be(checkpoint, dict, place)
         for name, kind in _PARTS:
             _must_be((checkpoint or {}).get(name), kind, f"{place}.{name}")
-    result: dict[str, Any] = document
-    return result
+    return document
 
 
 _PARTS = (
@@ -52,8 +53,7 @@ _NAMES: dict[type, str] = {dict: "an object", list: "a list"}
 
 
 def _must_be(value: Any, kind: type, place: str) -> None:
-    is_root = place == "the file"
-    if (value is not None or is_root) and not isinstance(value, kind):
+    if value is not None and not isinstance(value, kind):
         raise Corrupt(f"{place} is not {_NAMES[kind]}")
 
 
@@ -68,8 +68,6 @@ def _is_deep(document: Any) -> bool:
 
 def _where(text: str, reason: str) -> str:
     """Line and column of what is wrong, which our own fast reader does not say."""
-    import json
-
     try:
         json.loads(text)
     except json.JSONDecodeError as error:
@@ -108,8 +106,6 @@ def _ranked(keys: Iterable[str]) -> list[str]:
 
 def write(document: dict[str, Any], order: Order) -> str:
     """Return the file's text: two blanks of indentation, as `jq` writes it."""
-    import json
-
     text = json.dumps(_arranged(document, "", order), ensure_ascii=False, indent=2)
     return harmless_json(text) + "\n"
 

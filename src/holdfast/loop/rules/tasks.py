@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypedDict
 
@@ -56,18 +57,14 @@ def plain_tasks(ids: Sequence[str]) -> list[TrackTask]:
 
 def tasks_of(plan: str) -> list[TrackTask]:
     """The boxes of a plan, in order. Where any has an id, those without are notes beneath a task."""
-    import re
-
     named: list[TrackTask] = []
     unnamed: list[tuple[int, TrackTask]] = []
     for _, line in _lines_outside_code(plan):
-        box = re.match(_BOX, line)
-        if box is None:
+        if (box := re.match(_BOX, line)) is None:
             continue
         text = _strip_comments(box["text"])
         mark = box["mark"].lower()
-        name = re.match(_NAMED, text)
-        if name is not None:
+        if name := re.match(_NAMED, text):
             title = (name["title"] or "").strip(" *")
             named.append({"id": name["id"], "title": title, "mark": mark})
         elif text:
@@ -81,8 +78,6 @@ def tasks_of(plan: str) -> list[TrackTask]:
 def unread(plan: str) -> list[UnreadLine]:
     """The lines of a plan that look like tasks and are none: mistyped boxes, and boxes without an id
     that stand beside those with one."""
-    import re
-
     found: list[UnreadLine] = []
     unnamed: list[tuple[int, UnreadLine]] = []
     indents: list[int] = []
@@ -113,8 +108,6 @@ def _lines_outside_code(plan: str) -> Iterator[tuple[int, str]]:
 
 
 def _strip_comments(text: str) -> str:
-    import re
-
     return re.sub(r"\s*<!--.*?-->\s*", " ", text).strip()
 
 
