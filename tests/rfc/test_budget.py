@@ -225,12 +225,7 @@ def test_only_the_last_two_rounds_stay(rfc: Rfc) -> None:
 def test_a_second_exit_replaces_the_first_in_its_place(failed: Rfc) -> None:
     done(failed("write", "design", given=DESIGN.replace("narrowly", "clearly")))
     text = CHECKPOINT.read_text("utf-8")
-    assert headings() == [
-        "## Meta",
-        "## DISCOVER Exit",
-        "## DESIGN Exit",
-        "## Gate-B Round 1 Exit",
-    ]
+    assert headings() == ["## Meta", "## DISCOVER Exit", "## DESIGN Exit", "## Gate-B Round 1 Exit"]
     assert "won clearly" in text
     assert "won narrowly" not in text
 

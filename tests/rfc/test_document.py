@@ -27,17 +27,7 @@ from holdfast.rfc.rules.model import (
     stream_of,
 )
 from holdfast.rfc.rules.state_file import first_fields
-from tests.rfc.world import (
-    CHECKPOINT,
-    DISCOVER,
-    FOLDER,
-    ID,
-    PROTOCOL,
-    Rfc,
-    done,
-    fields,
-    through,
-)
+from tests.rfc.world import CHECKPOINT, DISCOVER, FOLDER, ID, PROTOCOL, Rfc, done, fields, through
 
 if TYPE_CHECKING:
     from holdfast.rfc.rules.model import Extra, RfcState, Section

@@ -95,12 +95,7 @@ OPERATIONS = [
         {"do": "bootstrap", "rfc": ID},
         lambda ws: ws.rfc(ID).bootstrap(),
     ),
-    Operation(
-        "close",
-        begun(),
-        ("rfc", "close", ID),
-        library=lambda ws: ws.rfc(ID).close(),
-    ),
+    Operation("close", begun(), ("rfc", "close", ID), library=lambda ws: ws.rfc(ID).close()),
 ]
 
 

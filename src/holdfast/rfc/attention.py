@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 from holdfast.kernel.text import quote
 from holdfast.kernel.workspace import Workspace
 from holdfast.registry import WAITS, Attention
-from holdfast.rfc.rules.model import FOLDER
+from holdfast.rfc.hooks import has_rfcs
 
 
 def find(workspace: Workspace, now: int) -> Iterator[Attention]:
     """Return the open RFCs whose last transition asked for something that did not follow yet."""
-    known = workspace.exists() and workspace.journal.heads("rfc:")
-    if not known and not os.path.isdir(os.path.join(workspace.root, FOLDER)):
+    if not has_rfcs(workspace):
         return
     from holdfast.rfc.summary import list_rfcs
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from shutil import get_terminal_size
 from textwrap import wrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,7 +18,7 @@ from holdfast.kernel.text import command, plural, quote
 from holdfast.rfc.bootstrap import bootstrap
 from holdfast.rfc.init import close, init
 from holdfast.rfc.lint import Remark, lint
-from holdfast.rfc.reader import RfcContext
+from holdfast.rfc.reader import context_of
 from holdfast.rfc.rules.model import GROUPS, MOST_LINES, STRICTNESS, heading_of, word_of
 from holdfast.rfc.rules.questions import LARGEST_ANSWERS
 from holdfast.rfc.rules.transitions import TRANSITIONS
@@ -126,11 +126,8 @@ def show_command(call: Call, id: str | None) -> Reply:
     _, rule, groups = found["checkpoint"].partition("\n---\n")
     lines += ["", *format_checkpoint(f"---\n{groups}")] if rule else []
     data = {name: found[name] for name in ("state", "checkpoint", "drift", "problems")}
-    next = (
-        []
-        if found["checkpoint"]
-        else [f"holdfast rfc prompt discover {quote(found['state']['id'])}"]
-    )
+    begin = f"holdfast rfc prompt discover {quote(found['state']['id'])}"
+    next = [] if found["checkpoint"] else [begin]
     return Reply(data, lines, next=next, pages=True)
 
 
@@ -150,9 +147,8 @@ def _facts(found: RfcDetails, now: int) -> list[list[str]]:
     rows.append(["Updated", safe(f"{row['updated_at']} ({ago(row['updated_at'], now)})")])
     rows += [["Drift", style(safe(what), "yellow")] for what in found["drift"]]
     if row["owed"]:
-        rows.append(
-            ["Owes", style(f"holdfast rfc write {quote(row['owed'])} {quote(row['id'])}", "yellow")]
-        )
+        owed = f"holdfast rfc write {quote(row['owed'])} {quote(row['id'])}"
+        rows.append(["Owes", style(owed, "yellow")])
     if row["restart"]:
         rows.append(["Restart", style(f"holdfast rfc bootstrap {quote(row['id'])}", "yellow")])
     return rows
@@ -169,9 +165,8 @@ def lint_command(call: Call, what: str | None, lenient: bool) -> Reply:
     """
     remarks = lint(call.workspace, what or "", lenient=lenient)
     errors = [remark for remark in remarks if remark["severity"] == "error"]
-    end = (
-        style(f"{plural(len(errors), 'error')}.", "red") if errors else style("No errors.", "green")
-    )
+    count = f"{plural(len(errors), 'error')}."
+    end = style(count, "red") if errors else style("No errors.", "green")
     lines = [*(_line(remark) for remark in remarks), end]
     return Reply({"remarks": remarks}, lines, exit_code=1 if errors else 0)
 
@@ -180,10 +175,6 @@ def _line(remark: Remark) -> str:
     word = style("warning: ", "yellow") if remark["severity"] == "warning" else ""
     place = style(safe(f"{remark['path']}:{remark['line']}:"), bold=True)
     return f"{place} {word}{safe(remark['message'])}"
-
-
-def context_of(call: Call) -> RfcContext:
-    return RfcContext(call.workspace, call.actor, call.now)
 
 
 def answers_from(source: str, *, lenient: bool) -> Answers:
@@ -250,35 +241,20 @@ def prompt_command(call: Call, group: str, id: str | None) -> Reply:
 @click.option("--accept-versions", is_flag=True, help="Write even if the files' versions differ.")
 @click.option("--dry-run", is_flag=True, help="Print the checkpoint; write nothing.")
 @verb
-def write_command(
-    call: Call,
-    group: str,
-    id: str | None,
-    source: str,
-    lenient: bool,
-    accept_versions: bool,
-    dry_run: bool,
-) -> Reply:
+def write_command(call: Call, id: str | None, source: str, lenient: bool, **given: Any) -> Reply:
     """Write answers (Markdown on standard input) into .ohrfc/ID/checkpoint.md.
 
     Bullets of several lines are folded into one, and exact repeats are merged. The limits are 40 lines
     for a group and 200 lines in all. Answers over a limit are refused, never cut; the refusal says
     which section must give how many lines.
     """
-    request = WriteRequest(
-        id=id or "",
-        group=group,
-        answers=answers_from(source, lenient=lenient),
-        dry_run=dry_run,
-        accept_versions=accept_versions,
-    )
+    request = WriteRequest(id=id or "", answers=answers_from(source, lenient=lenient), **given)
     done = write(context_of(call), request)
-    lines = describe(done, dry_run=dry_run)
-    if dry_run:
+    lines = describe(done, dry_run=request.dry_run)
+    if request.dry_run:
         lines = [*format_checkpoint(done["text"]), "", *lines]
-    return Reply(
-        {**done, "dry_run": dry_run}, lines, next=[f"holdfast rfc show {quote(done['id'])}"]
-    )
+    data = {**done, "dry_run": request.dry_run}
+    return Reply(data, lines, next=[f"holdfast rfc show {quote(done['id'])}"])
 
 
 @click.command()
@@ -295,16 +271,7 @@ def write_command(
 @click.option("--dry-run", is_flag=True, help="Say what would be asked for; change nothing.")
 @verb
 def transition_command(
-    call: Call,
-    name: str,
-    id: str | None,
-    to: str | None,
-    pressure: int | None,
-    restart: bool | None,
-    source: str | None,
-    lenient: bool,
-    accept_versions: bool,
-    dry_run: bool,
+    call: Call, id: str | None, to: str | None, source: str | None, lenient: bool, **given: Any
 ) -> Reply:
     """Leave a phase. Says whether to write a checkpoint and whether to restart the context.
 
@@ -312,22 +279,14 @@ def transition_command(
     before (`rfc write`), after, or with --from in one step; until it is written, no other transition is
     possible. Others: gate-a-pass, gate-a-fail, gate-b-pass, review-approve, baseline-change.
     """
-    request = TransitionRequest(
-        id=id or "",
-        name=name,
-        to=to or "",
-        restart=restart,
-        pressure=pressure,
-        answers=None if source is None else answers_from(source, lenient=lenient),
-        dry_run=dry_run,
-        accept_versions=accept_versions,
-    )
+    answers = None if source is None else answers_from(source, lenient=lenient)
+    request = TransitionRequest(id=id or "", to=to or "", answers=answers, **given)
     done = transition(context_of(call), request)
     warn(*done["warnings"])
     if done["outcome"] is not None and done["written"] is None:
         warn_of_views(done["outcome"])
-    lines = _lines(done, dry_run=dry_run)
-    return Reply({**done, "dry_run": dry_run}, lines, next=_next(done))
+    lines = _lines(done, dry_run=request.dry_run)
+    return Reply({**done, "dry_run": request.dry_run}, lines, next=_next(done))
 
 
 def _lines(done: TransitionResult, *, dry_run: bool) -> list[str]:

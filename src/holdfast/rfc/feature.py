@@ -5,9 +5,7 @@ from holdfast.registry import Feature, Setting, StreamKind, Verb
 FEATURE = Feature(
     "rfc",
     rank=65,
-    streams=[
-        StreamKind("rfc", "holdfast.rfc.rules.rfc", mirrored=True, acts=("settle",)),
-    ],
+    streams=[StreamKind("rfc", "holdfast.rfc.rules.rfc", mirrored=True, acts=("settle",))],
     settings={
         "rfc.pressure": Setting(
             50, "Percent of the context in use above which a rejected review restarts it."
@@ -39,7 +37,7 @@ FEATURE = Feature(
                 "close": "End an RFC that will not be accepted, or open it again.",
                 "lint": "Check a checkpoint that was written by hand, line by line.",
             },
-        ),
+        )
     ],
     tools="holdfast.rfc.mcp:TOOLS",
     pages="holdfast.rfc.pages:PAGES",

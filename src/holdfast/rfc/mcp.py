@@ -9,7 +9,7 @@ from pydantic import Field
 from holdfast.kernel.inbox import QUEUED
 from holdfast.mcp.call import ToolAnswer, ToolCall, prompt, require, tool
 from holdfast.rfc.bootstrap import bootstrap
-from holdfast.rfc.reader import RfcContext
+from holdfast.rfc.reader import context_of
 from holdfast.rfc.rules.transitions import TRANSITIONS
 from holdfast.rfc.write import Answers, TransitionRequest, WriteRequest, ask, transition, write
 
@@ -23,8 +23,7 @@ def reason(
     rfc: Annotated[str | None, Field(description="RFC id, if there are several.")] = None,
     group: Annotated[Group | None, Field(description="questions, write.")] = None,
     answers: Annotated[
-        str | None,
-        Field(description="Markdown: ### headings, one bullet a line."),
+        str | None, Field(description="Markdown: ### headings, one bullet a line.")
     ] = None,
     transition: Annotated[
         str | None, Field(description=f"One of {', '.join(TRANSITIONS)}.")
@@ -45,9 +44,8 @@ def reason(
         return ToolAnswer([*call.stop_lines(), *warnings, text["text"]], {**text})
     if do == "write":
         given = Answers(text=require(answers, "answers"))
-        return _write(
-            call, WriteRequest(id=rfc or "", group=require(group, "group"), answers=given)
-        )
+        asked = require(group, "group")
+        return _write(call, WriteRequest(id=rfc or "", group=asked, answers=given))
     request = TransitionRequest(
         id=rfc or "",
         name=require(transition, "transition"),
@@ -59,7 +57,7 @@ def reason(
 
 
 def _write(call: ToolCall, request: WriteRequest) -> ToolAnswer:
-    done = write(_context(call), request)
+    done = write(context_of(call), request)
     call.refuse_stopped("What you wrote is saved.")
     outcome = done["outcome"]
     if outcome is not None and outcome["queued"]:
@@ -71,7 +69,7 @@ def _write(call: ToolCall, request: WriteRequest) -> ToolAnswer:
 
 def _move(call: ToolCall, request: TransitionRequest) -> ToolAnswer:
     call.refuse_stopped()
-    done = transition(_context(call), request)
+    done = transition(context_of(call), request)
     if done["outcome"] is not None and done["outcome"]["queued"]:
         return ToolAnswer([QUEUED], {"id": done["id"], "queued": done["outcome"]["queued"]})
     advice = done["advice"]
@@ -79,10 +77,6 @@ def _move(call: ToolCall, request: TransitionRequest) -> ToolAnswer:
     lines += [f"Answers are owed first: write {done['owed']}."] if done["owed"] else []
     lines += [f"Restart the context: {'yes' if advice['restart'] else 'no'} ({advice['why']})."]
     return ToolAnswer(lines, {**done}, warnings=done["warnings"])
-
-
-def _context(call: ToolCall) -> RfcContext:
-    return RfcContext(call.workspace, call.actor, call.now)
 
 
 def extraction(

@@ -41,8 +41,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from holdfast.cli.frame import Call
     from holdfast.journal.interface import Journal, ViewRow
     from holdfast.kernel.workspace import Workspace
+    from holdfast.mcp.call import ToolCall
     from holdfast.rfc.rules.model import Artifacts, RfcState
 
 VIEWS = (CHECKPOINT_FILE, STATE_FILE)
@@ -55,6 +57,11 @@ class RfcContext:
         self.workspace = workspace
         self.actor = actor
         self.now = now
+
+
+def context_of(call: Call | ToolCall) -> RfcContext:
+    """The context of a command, or of a tool's call."""
+    return RfcContext(call.workspace, call.actor, call.now)
 
 
 class Reader:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from holdfast.kernel.patterns import compile_later
 from holdfast.rfc.rules.markdown import cut, lines_of
 from holdfast.rfc.rules.model import (
     DESIGN,
@@ -46,6 +47,10 @@ RULE = "---"
 MISSING, UNKNOWN = "missing", "unknown"
 HASH_LENGTH = 8
 LONGEST_NUMBER = 12
+_COUNT = f"0|[1-9][0-9]{{,{LONGEST_NUMBER - 1}}}"
+_ARTIFACTS = compile_later(
+    rf"rfc\.md\(({MISSING}|[0-9a-f]{{{HASH_LENGTH}}})\), evidence\(({UNKNOWN}|{_COUNT}) items\), gate_b_round=({_COUNT})"
+)
 META_FORMS = {
     "checkpoint_version": "a number from 1 on",
     "last_phase": "discover, design, gate_b_round_N or review",
@@ -288,20 +293,14 @@ class Parsed:
 
 def artifacts_of(value: str) -> tuple[Artifacts, int] | None:
     """The artifacts and the round of an `artifact_state`, or None if it has another form."""
-    parts = [part.strip() for part in value.split(",")]
-    if len(parts) != 3:
+    found = _ARTIFACTS.fullmatch(value)
+    if found is None:
         return None
-    rfc = parts[0].removeprefix("rfc.md(").removesuffix(")")
-    items = parts[1].removeprefix("evidence(").removesuffix(" items)")
-    number = _number(parts[2].removeprefix("gate_b_round="))
-    artifacts: Artifacts = {
-        "rfc": "" if rfc == MISSING else rfc,
-        "evidence": -1 if items == UNKNOWN else _number(items),
-        "evidence_digest": "",
-    }
-    is_hash = len(rfc) == HASH_LENGTH and not rfc.strip("0123456789abcdef")
-    valid = (is_hash or rfc == MISSING) and artifact_state(artifacts, number) == value
-    return (artifacts, number) if valid and number >= 0 else None
+    rfc, items, number = found.groups()
+    evidence = -1 if items == UNKNOWN else int(items)
+    return {"rfc": rfc.replace(MISSING, ""), "evidence": evidence, "evidence_digest": ""}, int(
+        number
+    )
 
 
 def _number(text: str) -> int:

@@ -6,13 +6,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.kernel.errors import Usage
 from holdfast.rfc.rules.markdown import cut, lines_of
-from holdfast.rfc.rules.model import (
-    DESIGN,
-    DISCOVER,
-    heading_of,
-    key_of,
-    sections_of,
-)
+from holdfast.rfc.rules.model import DESIGN, DISCOVER, heading_of, key_of, sections_of
 
 if TYPE_CHECKING:
     from holdfast.rfc.rules.model import Section
