@@ -13,7 +13,7 @@ FEATURE = Feature(
             mirrored=True,
             follower="holdfast.estop.stop",
             acts=("release",),
-        ),
+        )
     ],
     holds={"stop:workspace": "holdfast.estop.stop:list_missing"},
     describe="holdfast.estop.text:WORDS",
@@ -24,12 +24,7 @@ FEATURE = Feature(
             "Wait and approve",
             "holdfast.estop.cli",
         ),
-        Verb(
-            "release",
-            "Lift the emergency stop.",
-            "Sessions and plans",
-            "holdfast.estop.cli",
-        ),
+        Verb("release", "Lift the emergency stop.", "Sessions and plans", "holdfast.estop.cli"),
     ],
     api={"stop": "holdfast.estop.api:stop", "release": "holdfast.estop.api:release"},
 )

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from holdfast.estop.rules import stop as rules
 from holdfast.kernel import clock, latch
+from holdfast.kernel.commit import Order, commit
 from holdfast.kernel.errors import HoldfastError, NotAllowed, StoreAway
+from holdfast.kernel.redact import Redactor
+from holdfast.kernel.state import load
 from holdfast.kernel.stops import RELEASE, lifted_by
+from holdfast.kernel.streams import open_writer
 from holdfast.kernel.trust import signers_of
 
 TYPE_CHECKING = False
@@ -25,8 +30,6 @@ LIFT = "lift the emergency stop"
 def stop(workspace: Workspace, reason: str, *, by: str, now: int) -> tuple[bool, list[str]]:
     """Stop every agent of the workspace. Returns whether the record was written (the stop holds
     without it), and the worktrees whose latch could not be set."""
-    from holdfast.kernel.redact import Redactor
-
     reason = Redactor().text(reason)
     missed = latch.engage(workspace, reason, by=by, now=now)
     return _record(workspace, "stop", reason, by=by, now=now), missed
@@ -54,9 +57,6 @@ def refuse_budget(workspace: Workspace) -> Latch | None:
 
 def is_recorded(workspace: Workspace) -> StopState | None:
     """The stop that holds by the records, if one does. Of a journal that is damaged nothing is known."""
-    from holdfast.estop.rules import stop as rules
-    from holdfast.kernel.state import load
-
     if not workspace.exists():
         return None
     try:
@@ -95,15 +95,11 @@ def list_missing(workspace: Workspace, now: int, *, is_held: bool, is_copy: bool
 
 def _record(workspace: Workspace, what: str, reason: str, *, by: str | Person, now: int) -> bool:
     """Whether it was recorded. Only a stop can wait for a server that is away; a release cannot."""
-    from holdfast.estop.rules.stop import STREAM
-    from holdfast.kernel.commit import Order, commit
-    from holdfast.kernel.streams import open_writer
-
     command: dict[str, Any] = {"do": what, "reason": reason, "by": by}
     if what == "release":
         command["holds"] = is_recorded(workspace) is not None
     actor = by if isinstance(by, str) else by["name"]
-    order = Order(STREAM, command)
+    order = Order(rules.STREAM, command)
     can_wait = what == "stop"
     try:
         (outcome,) = commit(
@@ -122,12 +118,9 @@ def _record(workspace: Workspace, what: str, reason: str, *, by: str | Person, n
 
 def _leave_for_server(workspace: Workspace, command: Any, *, by: str, now: int) -> bool:
     """The server is away: the other machines hear of it when it is back."""
-    from holdfast.estop.rules.stop import STREAM
-    from holdfast.kernel.streams import open_writer
-
     if workspace.url:
         try:
-            open_writer(workspace.offline()).execute(STREAM, command, actor=by, now=now)
+            open_writer(workspace.offline()).execute(rules.STREAM, command, actor=by, now=now)
             workspace.wants_forwarder = True
         except HoldfastError:
             pass
@@ -136,15 +129,13 @@ def _leave_for_server(workspace: Workspace, command: Any, *, by: str, now: int) 
 
 def follow(workspace: Workspace, state: StopState, server: Journal) -> None:
     """Set or lift the latch as the server's stream says."""
-    from holdfast.estop.rules.stop import STREAM
-
     held, stopped = latch.read(workspace), holding(workspace, state)
     if stopped is not None:
         if held is None:
             latch.engage(workspace, stopped["reason"], by=stopped["by"], now=clock.now())
         return
     # Only the stop that was lifted: one that the server never heard of holds on.
-    lifted = server.latest(stream=STREAM, kind="stopped", limit=1)
+    lifted = server.latest(stream=rules.STREAM, kind="stopped", limit=1)
     body = lifted[0]["body"] if lifted else None
     if held and body and (held["reason"], held["by"]) == (body["reason"], body["by"]):
         latch.release(workspace)

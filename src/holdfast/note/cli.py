@@ -40,10 +40,7 @@ def command(call: Call, text: str | None, name: str, id: str | None) -> Reply:
     if outcome["queued"] and call.workspace.spools:
         return Reply({**outcome}, ["Queued in .holdfast/inbox for the server."])
     if outcome["queued"]:
-        return Reply(
-            {**outcome},
-            [QUEUED, UNTIL_THEN],
-        )
+        return Reply({**outcome}, [QUEUED, UNTIL_THEN])
     if outcome["version"] == 1 and not outcome["duplicate"]:
         for view in outcome["views"]:
             if view["status"] == "written":

@@ -58,11 +58,7 @@ def apply(state: StopState, event: Event) -> StopState:
     if event["kind"] != "released":
         return state
     before = state if state["stopped"] else state.get("lifted", state)
-    lifted: Lifted = {
-        "reason": before["reason"],
-        "by": before["by"],
-        "person": body.get("person"),
-    }
+    lifted: Lifted = {"reason": before["reason"], "by": before["by"], "person": body.get("person")}
     return {"stopped": False, "reason": body["reason"], "by": body["by"], "lifted": lifted}
 
 
