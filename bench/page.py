@@ -122,7 +122,7 @@ def _run(workspace: Workspace) -> str:
 def _agents(workspace: Workspace, count: int) -> None:
     for number in range(count):
         name = f"Secondary-{chr(65 + number // 26)}{chr(65 + number % 26)}"
-        lives.start(_context(workspace), {"agent": name, "feature": f"feature_{number:03}"})
+        lives.start(_context(workspace), name, f"feature_{number:03}")
 
 
 def _context(workspace: Workspace) -> FleetContext:

@@ -55,7 +55,7 @@ def _fleet(root: Path) -> None:
         return FleetContext(find(workspace), workspace, actor="docs", now=at)
 
     def live(agent: str, feature: str, minutes_ago: int, pid: int = 0, **command: object) -> None:
-        agents.start(context(minutes_ago + 20, pid), {"agent": agent, "feature": feature})
+        agents.start(context(minutes_ago + 20, pid), agent, feature=feature)
         updates.update(context(minutes_ago, pid), agent, {"do": "beat", **command})
 
     ended = subprocess.Popen(["sleep", "60"])

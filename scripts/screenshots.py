@@ -191,10 +191,7 @@ def _shop(root: Path, shot: Path, running: list[subprocess.Popen[bytes]]) -> Pat
 
     def live(agent: str, feature: str, minutes_ago: float, pid: int, **command: object) -> None:
         transcript = _transcript(root.parent, agent)
-        agents.start(
-            context(minutes_ago + 20, pid),
-            {"agent": agent, "feature": feature, "transcript": transcript},
-        )
+        agents.start(context(minutes_ago + 20, pid), agent, feature=feature, transcript=transcript)
         updates.update(context(minutes_ago, pid), agent, {"do": "beat", **command})
 
     def step(text: str, stage: str = "S2.P2", done: int = 2, left: int = 3) -> dict[str, object]:
@@ -216,7 +213,7 @@ def _shop(root: Path, shot: Path, running: list[subprocess.Popen[bytes]]) -> Pat
     updates.update(context(4, running[3].pid), "Secondary-C", {"do": "block", "blocker": "The invoice feed has no key"})  # fmt: skip
     live("Secondary-D", "feature_05_refunds", 96, gone.pid, **step("Targeted research", done=1, left=6))  # fmt: skip
     live("Secondary-E", "feature_06_emails", 130, running[4].pid, **step("Done", done=7, left=0))
-    updates.complete(context(64, running[4].pid), {"agent": "Secondary-E"})
+    updates.complete(context(64, running[4].pid), "Secondary-E")
     gone.kill()
     gone.wait()
     del os.environ["HOLDFAST_AGENT_PID"]

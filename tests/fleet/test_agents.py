@@ -151,7 +151,7 @@ def test_a_stage_never_goes_back_except_by_a_restart(scene: Scene) -> None:
     scene.beat(stage="S2.P3")
     with pytest.raises(Usage):
         scene.beat(stage="S2.P2")
-    updates.complete(scene.context(), {"agent": A})
+    updates.complete(scene.context(), A)
     scene.later(5).beat(current_step="Still here")
     assert (scene.file()["status"], scene.file()["stage"]) == ("COMPLETE", "S2.P3")
     scene.restart(yes=True)
@@ -238,7 +238,6 @@ def test_every_update_backs_up_what_was_there(scene: Scene) -> None:
         scene.later(1).beat(current_step=f"Step {number}")
         assert before in [path.read_bytes() for path in scene.backups()]
     assert len(scene.backups()) == 10
-    updates.beat(scene.later(1).context(), {"agent": A, "backup": False})
     assert scene.backups()[-1].name == "secondary_a_20260115_144200.json"
 
 
@@ -269,10 +268,7 @@ def test_a_broken_file_is_restored_from_the_newest_valid_backup(
     (scene.folder / "agent_checkpoints/backups/secondary_a_20260115_235959.json").write_text("{ ")
     scene.path().write_bytes(broken)
     told = scene.later(1).beat(phase="Research Phase - Going on")
-    assert told.lines[:2] == [
-        "ERROR: Checkpoint corrupted",
-        "Attempting to restore from backup...",
-    ]
+    assert told.lines[:2] == ["ERROR: Checkpoint corrupted", "Attempting to restore from backup..."]
     assert told.lines[2].startswith("Restoring from backup: ")
     assert "Checkpoint restored" in told.lines
     assert scene.file()["current_step"] == json.loads(good)["current_step"] == "One"
@@ -333,7 +329,7 @@ def test_a_sync_point_has_a_checkpoint_before_and_after(scene: Scene, holdfast: 
 def test_completion(scene: Scene) -> None:
     (scene.folder / FEATURE).mkdir()
     scene.start()
-    updates.complete(scene.context(), {"agent": A})
+    updates.complete(scene.context(), A)
     saved = scene.file()
     assert (saved["stage"], saved["phase"]) == ("S2.P3", "Refinement - Complete")
     assert (saved["status"], saved["can_resume"]) == ("COMPLETE", False)

@@ -99,13 +99,13 @@ class Case(NamedTuple):
 
 
 def started(context: FleetContext) -> None:
-    agents.start(context, {"agent": A, "feature": FEATURE})
+    agents.start(context, A, feature=FEATURE)
 
 
 def blocked(context: FleetContext) -> None:
     started(context)
     for blocker in ("No data", "No key"):
-        updates.block(context, {"agent": A, "blocker": blocker})
+        updates.block(context, A, blocker=blocker)
 
 
 def addressed(context: FleetContext) -> None:

@@ -70,9 +70,6 @@ def test_a_transition_says_what_the_last_checkpoint_carries(
 
 
 def test_nothing_follows_the_last_stage() -> None:
-    for stage in ("S2.P3", "S3", ""):
-        with pytest.raises(Usage):
-            handoff.transition_step(stage)
     assert "COMPLETE" in handoff.guide("S2.P3")
     with pytest.raises(Usage):
         handoff.guide("S3")

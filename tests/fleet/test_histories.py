@@ -126,14 +126,14 @@ class Histories(RuleBasedStateMachine):
     @rule(agent=AGENTS)
     def defer(self, agent: str) -> None:
         try:
-            recovery.defer(self.scene.context(), {"agent": agent, "yes": True})
+            recovery.defer(self.scene.context(), agent, yes=True)
         except HoldfastError:
             return
 
     @rule(agent=AGENTS)
     def complete(self, agent: str) -> None:
         try:
-            updates.complete(self.scene.context(), {"agent": agent})
+            updates.complete(self.scene.context(), agent)
         except HoldfastError:
             return
 

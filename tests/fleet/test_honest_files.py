@@ -43,7 +43,7 @@ def test_an_escalation_reaches_the_primarys_file(scene: Scene, readme: Path, oth
     assert f"{A}: STALE (likely crashed)" in readme.read_text("utf-8")
     assert (other.folder / "EPIC_README.md").read_text("utf-8") == "# Epic\n"
     other.now = scene.now
-    updates.beat(other.context(), {"agent": A})
+    updates.beat(other.context(), A)
     text = readme.read_text("utf-8")
     assert "STALE" not in text
     assert "BEGIN SECONDARY-A PROGRESS" in text
@@ -60,22 +60,22 @@ def test_the_time_of_the_readme_moves_only_when_it_was_written(
         return str(scene.file()["coordination_state"]["last_epic_readme_update"])
 
     assert told() == "2026-01-15T14:30:00Z"
-    updates.beat(scene.later(15).context(), {"agent": A, "step": "Research"})
+    updates.beat(scene.later(15).context(), A, step="Research")
     assert readme.read_bytes() == first
     assert told() == "2026-01-15T14:30:00Z"
-    updates.block(scene.later(15).context(), {"agent": A, "blocker": "No file"})
+    updates.block(scene.later(15).context(), A, blocker="No file")
     assert readme.read_bytes() != first
     assert told() == "2026-01-15T15:00:00Z"
     assert scene.file()["last_checkpoint"] == "2026-01-15T15:00:00Z"
     # An edit that fails moves nothing until it is made.
     readme.unlink()
     readme.mkdir()
-    result = updates.unblock(scene.later(15).context(), {"agent": A})
+    result = updates.unblock(scene.later(15).context(), A)
     assert "EPIC_README.md was not written" in result.warnings[0]
     assert told() == "2026-01-15T15:00:00Z"
     readme.rmdir()
     readme.write_text("# Epic\n", "utf-8")
-    updates.beat(scene.later(15).context(), {"agent": A})
+    updates.beat(scene.later(15).context(), A)
     assert "**Blockers:** none" in readme.read_text("utf-8")
     assert told() == "2026-01-15T15:30:00Z"
 
@@ -179,7 +179,7 @@ def test_a_copy_in_an_archive_ends_nothing(scene: Scene) -> None:
 def test_a_complete_agent_never_crashed(scene: Scene, holdfast: Holdfast) -> None:
     scene.now = clock.now() - 3 * clock.HOUR
     scene.start()
-    updates.complete(scene.context(), {"agent": A})
+    updates.complete(scene.context(), A)
     for words in (
         ["check"],
         ["list"],
@@ -240,4 +240,4 @@ def test_a_newer_backup_of_a_script_is_the_newest(scene: Scene, holdfast: Holdfa
 def test_what_cannot_be_restored_is_said(scene: Scene) -> None:
     scene.start()
     with pytest.raises(HoldfastError, match="No backup found"):
-        updates.restore(scene.context(), {"agent": A})
+        updates.restore(scene.context(), A)

@@ -109,8 +109,8 @@ def test_two_archives_of_one_minute_are_two_files(epic: Epic) -> None:
     moved = []
     for subject in ("one", "two"):
         send(epic, "Agent-Primary", "Secondary-A", subject)
-        moved += inbox.archive(context(epic), epic, "Secondary-A")
-    assert inbox.archive(context(epic), epic, "Secondary-A") == []
+        moved += inbox.move_aside(context(epic), epic, "Secondary-A")
+    assert inbox.move_aside(context(epic), epic, "Secondary-A") == []
     names = [Path(to).name for _, to in moved]
     assert names == [
         "primary_to_secondary_a_20260115_1500.md",

@@ -20,8 +20,8 @@ from tests.fleet.world import FEATURE, PRIMARY, A, B, Scene
 def test_the_primary_looks_at_the_secondaries(scene: Scene) -> None:
     scene.start(PRIMARY, "feature_01_player_json")
     scene.start(A)
-    assert [entry["agent_id"] for entry in scene.check()["agents"]] == [A]
-    both = scene.check(primary=True)["agents"]
+    assert [entry["agent_id"] for entry in scene.check().agents] == [A]
+    both = scene.check(primary=True).agents
     assert [entry["agent_id"] for entry in both] == [PRIMARY, A]
 
 
@@ -35,15 +35,15 @@ def test_nobody_is_no_error(scene: Scene, holdfast: Holdfast) -> None:
 def test_a_silent_agent_is_warned_once(scene: Scene) -> None:
     scene.start()
     scene.later(30 + 59 / 60)
-    assert scene.check()["lines"] == ["✅ Secondary-A: ACTIVE (30 min ago)"]
+    assert scene.check().lines == ["✅ Secondary-A: ACTIVE (30 min ago)"]
     scene.later(1 / 60)
     found = scene.check()
-    assert found["lines"] == ["⚠️ Secondary-A: WARNING (31 min) - May be slow"]
-    assert [action["action"] for action in found["actions"]] == ["warned"]
+    assert found.lines == ["⚠️ Secondary-A: WARNING (31 min) - May be slow"]
+    assert [action["action"] for action in found.actions] == ["warned"]
     text = scene.messages("primary_to_secondary_a")
     assert "**Subject:** CHECKPOINT WARNING - No Update in 30 Minutes" in text
     assert "**Details:** Your last checkpoint was at 14:30 (31 minutes ago)" in text
-    assert scene.later(15).check()["actions"] == []
+    assert scene.later(15).check().actions == []
     assert scene.messages("primary_to_secondary_a").count("## Message") == 1
     scene.beat()
     scene.later(31).check()
@@ -56,30 +56,30 @@ def test_a_stale_agent_is_reported_once(scene: Scene, holdfast: Holdfast) -> Non
     readme.write_text("# Epic\n\nText that stays.\n")
     scene.start()
     scene.later(60 + 59 / 60)
-    assert scene.check()["notices"] == []
+    assert scene.check().notices == []
     scene.later(1 / 60)
     found = scene.check()
-    assert found["lines"] == ["❌ Secondary-A: STALE (61 min) - Likely crashed"]
-    assert found["notices"] == ["Secondary-A hasn't updated checkpoint in 60 minutes"]
+    assert found.lines == ["❌ Secondary-A: STALE (61 min) - Likely crashed"]
+    assert found.notices == ["Secondary-A hasn't updated checkpoint in 60 minutes"]
     assert "Secondary-A: STALE (likely crashed)" in readme.read_text()
     assert readme.read_text().startswith("# Epic\n\nText that stays.\n")
     ways = ("resume", "takeover", "restart", "defer", "absorb")
-    assert [command.split()[2] for command in found["decide"]] == list(ways)
+    assert [command.split()[2] for command in found.decide] == list(ways)
     again = scene.later(15).check()
-    assert (again["actions"], again["notices"]) == ([], [])
-    assert again["decide"]  # still somebody's decision
-    updates.beat(scene.context(), {"agent": A})
+    assert (again.actions, again.notices) == ([], [])
+    assert again.decide  # still somebody's decision
+    updates.beat(scene.context(), A)
     assert "STALE" not in readme.read_text()
-    assert [action["action"] for action in scene.later(61).check()["actions"]] == ["escalated"]
+    assert [action["action"] for action in scene.later(61).check().actions] == ["escalated"]
 
 
 @pytest.mark.clause("AMB-FLEET-04")
 def test_a_complete_agent_is_left_in_peace(scene: Scene) -> None:
     scene.start()
-    updates.complete(scene.context(), {"agent": A})
+    updates.complete(scene.context(), A)
     found = scene.later(90).check()
-    assert found["lines"] == ["✅ Secondary-A: COMPLETE (90 min ago)"]
-    assert (found["actions"], found["decide"]) == ([], [])
+    assert found.lines == ["✅ Secondary-A: COMPLETE (90 min ago)"]
+    assert (found.actions, found.decide) == ([], [])
     assert scene.listing()[A]["liveness"] == "COMPLETE"
     assert scene.listing()[A]["verdict"] == "done"
 
@@ -89,15 +89,15 @@ def test_a_complete_agent_is_left_in_peace(scene: Scene) -> None:
 def test_waiting_and_blocked_agents_are_watched_as_usual(scene: Scene, status: str) -> None:
     scene.start()
     scene.beat(status=status)
-    assert [action["action"] for action in scene.later(31).check()["actions"]] == ["warned"]
+    assert [action["action"] for action in scene.later(31).check().actions] == ["warned"]
 
 
 @pytest.mark.clause("AMB-FLEET-01")
 def test_the_sibling_document_s_reading_is_a_setting(scene: Scene) -> None:
     (scene.root / "holdfast.toml").write_text("[fleet]\ninclusive = true\n")
     scene.start()
-    assert scene.later(30).check()["lines"] == ["⚠️ Secondary-A: WARNING (30 min) - May be slow"]
-    assert scene.later(30).check()["lines"][0].startswith("❌ Secondary-A: STALE (60 min)")
+    assert scene.later(30).check().lines == ["⚠️ Secondary-A: WARNING (30 min) - May be slow"]
+    assert scene.later(30).check().lines[0].startswith("❌ Secondary-A: STALE (60 min)")
 
 
 @pytest.mark.clause("AMB-FLEET-20", "FLEET-88")
@@ -106,10 +106,10 @@ def test_a_broken_file_is_reported_and_the_scan_goes_on(scene: Scene) -> None:
     scene.write("secondary_b", last_checkpoint="yesterday")
     scene.path("secondary_c").write_text("{")
     found = scene.check()
-    assert [entry["liveness"] for entry in found["agents"]] == ["ACTIVE", "CORRUPTED", "CORRUPTED"]
-    assert found["lines"][1].startswith("❌ Secondary-B: CORRUPTED (")
-    assert found["lines"][2].startswith("❌ Secondary-C: CORRUPTED (")
-    assert "holdfast agent restore Secondary-C" in found["decide"]
+    assert [entry["liveness"] for entry in found.agents] == ["ACTIVE", "CORRUPTED", "CORRUPTED"]
+    assert found.lines[1].startswith("❌ Secondary-B: CORRUPTED (")
+    assert found.lines[2].startswith("❌ Secondary-C: CORRUPTED (")
+    assert "holdfast agent restore Secondary-C" in found.decide
 
 
 @pytest.mark.clause("AMB-FLEET-20")
@@ -117,7 +117,7 @@ def test_a_clock_that_stepped_back_is_no_silence(scene: Scene) -> None:
     scene.start()
     scene.later(-60)
     found = scene.check()
-    assert found["lines"] == ["✅ Secondary-A: ACTIVE (0 min ago)"]
+    assert found.lines == ["✅ Secondary-A: ACTIVE (0 min ago)"]
     assert scene.listing()[A]["notes"] == ["its last checkpoint lies in the future"]
     scene.beat(current_step="In the past")
     assert scene.file()["last_checkpoint"] == "2026-01-15T13:30:00Z"
@@ -139,12 +139,12 @@ def test_a_declared_operation_is_not_warned_about(scene: Scene) -> None:
     scene.start()
     scene.update(busy_until="2026-01-15T15:40:00Z", doing="cargo build")
     found = scene.later(45).check()
-    assert found["lines"] == ["⚠️ Secondary-A: WARNING (45 min) - May be slow"]
-    assert [action["action"] for action in found["actions"]] == ["busy"]
+    assert found.lines == ["⚠️ Secondary-A: WARNING (45 min) - May be slow"]
+    assert [action["action"] for action in found.actions] == ["busy"]
     assert scene.listing()[A]["verdict"] == "busy"
     assert any("cargo build" in each for each in scene.listing()[A]["because"])
     found = scene.later(26).check()
-    assert [action["action"] for action in found["actions"]] == ["escalated"]
+    assert [action["action"] for action in found.actions] == ["escalated"]
 
 
 SNIPPET = """
@@ -211,7 +211,7 @@ def test_agents_of_all_worktrees_are_seen_from_each(scene: Scene, git: Git) -> N
     assert (other / "agent_checkpoints" / "secondary_b.json").is_file()
     assert list(scene.listing()) == list(elsewhere.listing()) == [A, B]
     found = scene.later(31).check()
-    assert {action["agent_id"] for action in found["actions"]} == {A, B}
+    assert {action["agent_id"] for action in found.actions} == {A, B}
     # The message is where its reader is.
     assert (other / "agent_comms" / "primary_to_secondary_b.md").is_file()
     scene.takeover(B, "Secondary-C")

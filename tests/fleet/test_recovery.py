@@ -279,11 +279,15 @@ def test_pausing_and_going_on_is_the_same_life(crashed: Scene) -> None:
     assert crashed.listing()[A]["liveness"] == "ACTIVE"
 
 
-@pytest.mark.parametrize("act", [recovery.takeover, recovery.defer, recovery.absorb])
-def test_a_clock_alone_replaces_nobody(crashed: Scene, act: Callable[..., Any]) -> None:
+@pytest.mark.parametrize(
+    ("act", "given"), [(recovery.takeover, {"by": C}), (recovery.defer, {}), (recovery.absorb, {})]
+)
+def test_a_clock_alone_replaces_nobody(
+    crashed: Scene, act: Callable[..., Any], given: dict[str, str]
+) -> None:
     crashed.later(120)
     with pytest.raises(HoldfastError) as refused:
-        act(crashed.context(), {"agent": A, "by": C})
+        act(crashed.context(), A, **given)
     assert refused.value.kind == "not_known_dead"
     assert refused.value.exit_code == 1
     assert crashed.names() == ["secondary_a.json"]
@@ -321,7 +325,7 @@ def test_a_heartbeat_during_a_takeover_saves_the_agent(
 
     monkeypatch.setattr(FleetAgent, "commit", after_a_heartbeat)
     with pytest.raises(Conflict) as refused:
-        recovery.defer(crashed.context(), {"agent": A, "yes": True})
+        recovery.defer(crashed.context(), A, yes=True)
     assert refused.value.kind == "agent_lives"
     assert crashed.names() == ["secondary_a.json"]
 
@@ -407,7 +411,7 @@ def test_two_restarts_in_one_second_keep_both_archives(scene: Scene) -> None:
 @pytest.mark.clause("FLEET-49", "AMB-FLEET-15")
 def test_a_feature_is_deferred_to_wave_2(crashed: Scene) -> None:
     (crashed.folder / "EPIC_README.md").write_text("# Epic\n")
-    recovery.defer(crashed.context(), {"agent": A, "yes": True})
+    recovery.defer(crashed.context(), A, yes=True)
     assert crashed.names() == [f"secondary_a_crashed_{crashed.now // 1000}.json"]
     state = _feature(crashed)
     assert (state["wave"], state["decision"], state["owner"]) == (2, "defer_wave_2", "")
@@ -417,7 +421,7 @@ def test_a_feature_is_deferred_to_wave_2(crashed: Scene) -> None:
 @pytest.mark.clause("FLEET-49", "AMB-FLEET-15")
 def test_the_primary_absorbs_a_feature(crashed: Scene) -> None:
     crashed.start(PRIMARY, "feature_01_player_json")
-    told = recovery.absorb(crashed.context(), {"agent": A, "yes": True})
+    told = recovery.absorb(crashed.context(), A, yes=True)
     state = _feature(crashed)
     assert (state["owner"], state["decision"]) == (PRIMARY, "primary_absorbs")
     assert crashed.file("primary")["feature"] == "feature_01_player_json"
@@ -458,7 +462,7 @@ scene = Scene(Path(sys.argv[1]))
 scene.now = int(sys.argv[2])
 module, name = {"move": (move, "place_new"), "place": (projection, "place_new")}[sys.argv[3]]
 setattr(module, name, lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL))
-recovery.takeover(scene.context(), {"agent": "Secondary-A", "by": "Secondary-C", "yes": True})
+recovery.takeover(scene.context(), "Secondary-A", by="Secondary-C", yes=True)
 """
     before = crashed.path().read_bytes()
     for point in ("move", "place"):

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from holdfast.fleet import scan as scanning
-from holdfast.fleet.rules.model import stem_of
+from holdfast.fleet.rules.model import agent_of, stem_of
 from holdfast.fleet.rules.verdict import age_minutes, liveness
 from holdfast.fleet.scan import CheckpointFile, scan
 from holdfast.kernel.clock import HOUR
@@ -31,10 +31,15 @@ def ages(epic: Path, now: int = NOW) -> Answer:
 
 
 def _age_of(seen: CheckpointFile, now: int) -> tuple[str, int | None, str]:
+    agent = agent_in(seen)
     if seen.last_ms is None:
-        return seen.agent, None, "CORRUPTED"
+        return agent, None, "CORRUPTED"
     age = age_minutes(seen.last_ms, now)
-    return seen.agent, age, liveness(age, seen.status)
+    return agent, age, liveness(age, str(seen.said.get("status")))
+
+
+def agent_in(seen: CheckpointFile) -> str:
+    return str(seen.said.get("agent_id") or agent_of(seen.stem))
 
 
 def only(epic: Path) -> CheckpointFile:
@@ -43,16 +48,18 @@ def only(epic: Path) -> CheckpointFile:
 
 
 @pytest.mark.clause("FLEET-41", "AMB-FLEET-21")
-def test_all_secondaries_and_the_primary_on_demand(tmp_path: Path) -> None:
+def test_all_secondaries_and_the_primary(tmp_path: Path) -> None:
     put(tmp_path, "secondary_b.json", saved("Secondary-B", ago=31))
     put(tmp_path, "secondary_a.json", saved("Secondary-A", ago=61))
     put(tmp_path, "primary.json", saved("Agent-Primary", ago=90))
     put(tmp_path, "tertiary_a.json", saved("Tertiary-A"))
     put(tmp_path, "secondary_c.json.bak", saved("Secondary-C"))
     put(tmp_path, "backups/secondary_d.json", saved("Secondary-D"))
-    assert ages(tmp_path) == [("Secondary-A", 61, "STALE"), ("Secondary-B", 31, "WARNING")]
-    seen = scan(str(tmp_path), include_primary=True)
-    assert [each.agent for each in seen] == ["Agent-Primary", "Secondary-A", "Secondary-B"]
+    assert ages(tmp_path) == [
+        ("Agent-Primary", 90, "STALE"),
+        ("Secondary-A", 61, "STALE"),
+        ("Secondary-B", 31, "WARNING"),
+    ]
 
 
 @pytest.mark.clause("FLEET-42")
@@ -138,10 +145,9 @@ def test_what_others_write_is_read_as_it_is(tmp_path: Path) -> None:
         ("Secondary-B", 0, "ACTIVE"),
         ("Secondary-FEATURE-09", 30, "ACTIVE"),
     ]
-    first = scan(str(tmp_path))[0]
-    said = first.said
+    said = scan(str(tmp_path))[0].said
     assert {name: said[name] for name in strange} == strange
-    assert (first.status, said["feature"], said["stage"]) == (
+    assert (said["status"], said["feature"], said["stage"]) == (
         "PAUSED",
         "feature_02_team_penalty",
         "S2.P2",
@@ -343,11 +349,11 @@ def test_many_writers_and_never_a_torn_read_nor_a_false_alarm(tmp_path: Path, co
         while min(map(len, changes.values())) < 10 and time.monotonic() < deadline:
             seen = scan(str(tmp_path))
             assert [each.problem for each in seen if each.problem] == []
-            assert [each.agent for each in seen] == agents
+            assert [agent_in(each) for each in seen] == agents
             for each in seen:
                 said: dict[str, Any] = each.said
                 assert said["phase"] == said["current_step"], "two halves of different texts"
-                changes[each.agent].add(said["phase"])
+                changes[agent_in(each)].add(said["phase"])
     finally:
         (tmp_path / "go").unlink()
         ours.communicate()

@@ -336,11 +336,7 @@ def test_a_transcript(tmp_path: Path) -> None:
 
 
 def state(life: AgentLife | None, **changes: Any) -> AgentState:
-    return {
-        **rules.initial("agent:secondary_a"),
-        "checkpoint": saved(**changes),
-        "life": life,
-    }
+    return {**rules.initial("agent:secondary_a"), "checkpoint": saved(**changes), "life": life}
 
 
 def gather(state: AgentState, now: int = NOW) -> Signals:

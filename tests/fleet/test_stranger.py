@@ -131,14 +131,14 @@ def test_who_waits_at_a_sync_point_goes_on_when_the_last_agent_arrives(
 
     def wait() -> AgentResult:
         context = Scene(scene.root).context()
-        return sync(context, {"agent": A, "point": "S2-S3", "wait": True})
+        return sync(context, A, point="S2-S3", wait=True)
 
     with ThreadPoolExecutor(1) as first:
         waiting = first.submit(wait)
         while scene.file()["status"] != "WAITING" and not waiting.done():
             time.sleep(0.01)
         assert not waiting.done()
-        last = sync(scene.context(), {"agent": B, "point": "S2-S3"}).sync
+        last = sync(scene.context(), B, point="S2-S3").sync
         assert last is not None
         assert last["state"] == "COMPLETE"
         assert waiting.result(60).lines[-1] == "Sync S2-S3 complete"
@@ -283,14 +283,14 @@ def test_a_package_in_another_spelling(scene: Scene, holdfast: Holdfast, tmp_pat
 def test_the_primary_does_not_absorb_itself(scene: Scene) -> None:
     scene.start(PRIMARY, "feature_01")
     with pytest.raises(HoldfastError) as refused:
-        recovery.absorb(scene.context(), {"agent": PRIMARY, "yes": True})
+        recovery.absorb(scene.context(), PRIMARY, yes=True)
     assert refused.value.exit_code == 2
 
 
 def test_a_deferred_feature_goes_on_from_its_archive(scene: Scene, holdfast: Holdfast) -> None:
     scene.start()
     scene.beat(stage="S2.P2", current_step="Half way")
-    recovery.defer(scene.context(), {"agent": A, "yes": True})
+    recovery.defer(scene.context(), A, yes=True)
     archive = f"agent_checkpoints/{scene.names()[0]}"
     assert holdfast("agent", "start", B, "--feature", FEATURE, "--from", archive).code == 0
     saved = scene.file("secondary_b")

@@ -40,7 +40,7 @@ class Scene:
         return self
 
     def start(self, agent: str = A, feature: str = FEATURE) -> AgentResult:
-        return agents.start(self.context(), {"agent": agent, "feature": feature})
+        return agents.start(self.context(), agent, feature=feature)
 
     def update(self, agent: str = A, *, fence: int | None = None, **command: Any) -> AgentResult:
         return updates.update(self.context(fence), agent, {"do": "beat", **command})
@@ -49,18 +49,16 @@ class Scene:
         return self.update(agent, set=fields)
 
     def resume(self, agent: str = A, **options: Any) -> AgentResult:
-        request: Any = {"agent": agent, **options}
-        return agents.resume(self.context(), request)
+        return agents.resume(self.context(), agent, **options)
 
     def takeover(self, old: str = A, new: str = C, *, yes: bool = True) -> AgentResult:
-        return recovery.takeover(self.context(), {"agent": old, "by": new, "yes": yes})
+        return recovery.takeover(self.context(), old, by=new, yes=yes)
 
     def restart(self, agent: str = A, **options: Any) -> AgentResult:
-        request: Any = {"agent": agent, **options}
-        return recovery.restart(self.context(), request)
+        return recovery.restart(self.context(), agent, **options)
 
     def check(self, *, primary: bool = False) -> CheckResult:
-        return monitor.check(self.context(), {"primary": primary})
+        return monitor.check(self.context(), primary=primary)
 
     def listing(self) -> dict[str, AgentEntry]:
         entries = roster.listing(self.epic, self.now)

@@ -45,7 +45,7 @@ def test_fifty_pages_and_two_hundred_agents(repository: Path) -> None:
         f"Secondary-{chr(65 + number // 26)}{chr(65 + number % 26)}" for number in range(AGENTS)
     ]
     for number, name in enumerate(names):
-        agents.start(context(), {"agent": name, "feature": f"feature_{number:03}"})
+        agents.start(context(), name, f"feature_{number:03}")
     begun = workspace.journal.latest(limit=1)[0]["seq"]
     # As many people as it takes: each may have a few pages open at once.
     people = math.ceil(PAGES / MOST_STREAMS)

@@ -107,7 +107,7 @@ def _outcome(scene: Scene, before: bytes) -> str:
     if owner == A:
         assert (agents, archives) == ([A], [])
         assert scene.path().read_bytes() == before
-        recovery.takeover(scene.context(), {"agent": A, "by": C, "yes": True})
+        recovery.takeover(scene.context(), A, by=C, yes=True)
         return "old"
     assert (owner, agents, len(archives)) == (C, [C], 1)
     assert scene.path(archives[0].removesuffix(".json")).read_bytes() == before

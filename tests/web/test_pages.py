@@ -235,10 +235,7 @@ def test_a_gate_of_a_sandboxed_agent_comes_out_of_its_inbox(world: World, visito
 
 def test_what_a_session_spent_stands_on_its_card(world: World, visitor: Visitor) -> None:
     sample = Path(__file__).parent.parent / "clients" / "usage" / "samples" / "claude.compact.jsonl"
-    agents.start(
-        world.context(0),
-        {"agent": "Secondary-A", "feature": "feature_01", "transcript": str(sample)},
-    )
+    agents.start(world.context(0), "Secondary-A", feature="feature_01", transcript=str(sample))
     end = time.monotonic() + 30
     while visitor.data("/board.json")["running"][0]["figures"]["cost"] is None:
         assert time.monotonic() < end

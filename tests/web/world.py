@@ -61,10 +61,8 @@ class World:
         return lookup.read(self.workspace, id)
 
     def start(self, agent: str, feature: str = "", *, minutes_ago: int = 0) -> None:
-        agents.start(
-            self.context(minutes_ago),
-            {"agent": agent, "feature": feature or f"feature_{agent.lower()}"},
-        )
+        feature = feature or f"feature_{agent.lower()}"
+        agents.start(self.context(minutes_ago), agent, feature)
 
     def beat(self, agent: str, step: str, *, minutes_ago: int = 0) -> None:
         updates.update(

@@ -14,7 +14,7 @@ from holdfast.fleet.epic import machine_name, own_machine_of
 from holdfast.fleet.messages import open_channel, tell_primary
 from holdfast.fleet.roster import listing
 from holdfast.fleet.rules import handoff
-from holdfast.fleet.rules.agent import refuse_at_work, refuse_resume
+from holdfast.fleet.rules.agent import refuse_at_work, refuse_resume, unknown
 from holdfast.fleet.rules.checkpoint import parse
 from holdfast.fleet.rules.model import PRIMARY, check_feature
 from holdfast.fleet.rules.verdict import age_minutes, liveness, too_old_lines
@@ -31,45 +31,38 @@ from holdfast.processes.agent_process import VARIABLE as PROCESS_VARIABLE
 from holdfast.processes.agent_process import own_process, process_state
 
 if TYPE_CHECKING:
-    from holdfast.fleet.context import AgentRequest, FleetAgent, FleetContext
+    from holdfast.fleet.context import FleetAgent, FleetContext
     from holdfast.fleet.rules.handoff import Package
     from holdfast.fleet.rules.model import AgentLife, Origin
-    from holdfast.processes.agent_process import AgentProcess
-
-    class StartAgentRequest(AgentRequest, total=False):
-        """`package` is a parsed handoff package, `archive` the path of an archived checkpoint to start
-        from, `origin` where its work is. With `or_resume`, or a package, an agent that is at work already is resumed."""
-
-        feature: str
-        transcript: str
-        package: Package
-        archive: str
-        origin: Origin | None
-        or_resume: bool
-
-    class ResumeAgentRequest(AgentRequest, total=False):
-        """`yes` resumes even if the agent may still be alive."""
-
-        feature: str
-        transcript: str
-        yes: bool
 
 
 @changes_life
-def start(context: FleetContext, request: StartAgentRequest) -> AgentResult:
-    """Write an agent's first checkpoint; it owns its feature from now on. FLEET-25 to FLEET-32"""
-    package = request.get("package")
-    id, feature = request["agent"], request.get("feature") or ""
+def start(
+    context: FleetContext,
+    id: str,
+    feature: str = "",
+    *,
+    transcript: str = "",
+    package: Package | None = None,
+    archive: str = "",
+    origin: Origin | None = None,
+    or_resume: bool = False,
+) -> AgentResult:
+    """Write an agent's first checkpoint; it owns its feature from now on. FLEET-25 to FLEET-32
+
+    Args:
+        package: a parsed handoff package. With it, or with `or_resume`, an agent that is at work already is resumed.
+        archive: the path of an archived checkpoint to start from.
+        origin: where its work is.
+    """
     if package is not None:
         for named, given in ((package["agent"], id), (package["feature"], feature)):
             if given and named and given != named:
                 raise Usage(f"The package is for {named}, not for {given}.")
         id, feature = id or package["agent"], feature or package["feature"]
-    can_resume = package is not None or request.get("or_resume", False)
+    can_resume = package is not None or or_resume
     if id and _is_at_work(context, id, feature, can_resume=can_resume):
-        again: ResumeAgentRequest = {"agent": id, "transcript": request.get("transcript", "")}
-        return _resume(context, again)
-    archive = request.get("archive") or ""
+        return resume(context, id, transcript=transcript)
     saved = _read_archive(context, archive) if archive else None
     feature = feature or str((saved or {}).get("feature") or "")
     if id and not feature:
@@ -79,7 +72,6 @@ def start(context: FleetContext, request: StartAgentRequest) -> AgentResult:
             "An agent begins with its id and its feature.",
             hint="holdfast agent start Secondary-A --feature feature_02_team_penalty",
         )
-    transcript, origin = request.get("transcript", ""), request.get("origin")
     return _start(context, id, feature, transcript=transcript, saved=saved, origin=origin)
 
 
@@ -149,16 +141,13 @@ def _start(
 
 def new_life(context: FleetContext, transcript: str) -> AgentLife:
     """A life that begins now, in this worktree and process."""
-    life: AgentLife = {**_life(context), "process": own_process(), "transcript": transcript}
-    if _is_launched(life["process"]):
+    process = own_process()
+    life: AgentLife = {**_life(context), "process": process, "transcript": transcript}
+    # A command of its own begins it, outside of any client and any program that names itself.
+    is_of_agent = own_id() or os.environ.get(PROCESS_VARIABLE)
+    if process is not None and process["pid"] != os.getpid() and not is_of_agent:
         life["launched"] = True
     return life
-
-
-def _is_launched(process: AgentProcess | None) -> bool:
-    """Whether a command of its own begins a life, outside of any client and any program that names itself."""
-    is_of_agent = bool(own_id() or os.environ.get(PROCESS_VARIABLE))
-    return process is not None and process["pid"] != os.getpid() and not is_of_agent
 
 
 def awaited_life(context: FleetContext) -> AgentLife:
@@ -249,16 +238,13 @@ def _introduce(agent: FleetAgent, feature: str) -> None:
 
 
 @changes_life
-def resume(context: FleetContext, request: ResumeAgentRequest) -> AgentResult:
-    """Scenario 1: the same agent goes on in a fresh session. FLEET-59 to FLEET-65"""
-    return _resume(context, request)
-
-
-def _resume(context: FleetContext, request: ResumeAgentRequest) -> AgentResult:
-    feature, transcript = request.get("feature", ""), request.get("transcript", "")
-    agent = context.agent(request["agent"])
+def resume(
+    context: FleetContext, id: str, *, feature: str = "", transcript: str = "", yes: bool = False
+) -> AgentResult:
+    """Scenario 1: the same agent goes on in a fresh session, with `yes` even if it may still be alive. FLEET-59 to FLEET-65"""
+    agent = context.agent(id)
     result = AgentResult(agent)
-    if not request.get("yes") and not agent.is_caller():
+    if not yes and not agent.is_caller():
         # Before anything is repaired: a refused command changes nothing.
         _refuse_living(agent)
     agent.look()
@@ -319,7 +305,7 @@ def tell_origin(result: AgentResult, origin: Origin | None) -> None:
 def _start_over(agent: FleetAgent, feature: str, transcript: str) -> AgentResult:
     """There is no checkpoint to resume from: start afresh if the feature is known. AMB-FLEET-22"""
     if not feature:
-        raise agent.unknown()
+        raise unknown(agent.state, agent.id)
     result = _start(agent.context, agent.id, feature, transcript=transcript)
     result.lines[:0] = [
         "WARNING: Checkpoint file missing",

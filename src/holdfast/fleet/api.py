@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from holdfast.fleet import agents, messages, updates
@@ -51,9 +51,7 @@ class Member:
     def __enter__(self) -> Member:
         epic = self._context.epic
         hide_new(epic.workspace, map(epic.path, (CHECKPOINTS, COMMS)))
-        result = agents.start(
-            self._now(), {"agent": self.agent, "feature": self._feature, "or_resume": True}
-        )
+        result = agents.start(self._now(), self.agent, self._feature, or_resume=True)
         self._context.fence = result.fence
         self._has_begun = True
         return self
@@ -61,38 +59,13 @@ class Member:
     def __exit__(self, *_: object) -> None:
         return
 
-    def beat(
-        self,
-        *,
-        step: str | None = None,
-        done: Sequence[str] = (),
-        next: Sequence[str] = (),
-        files: Sequence[str] = (),
-        file_notes: Mapping[str, str] | None = None,
-        recovery: str | None = None,
-        stage: str | None = None,
-        phase: str | None = None,
-        status: str | None = None,
-        committed: bool = False,
-        busy_until: str = "",
-        doing: str = "",
-    ) -> dict[str, Any]:
-        """Send a heartbeat; what is not given stays as it was."""
-        return self._update(
-            updates.beat,
-            step=step,
-            done=done,
-            next=next,
-            files=files,
-            file_notes=file_notes,
-            recovery=recovery,
-            stage=stage,
-            phase=phase,
-            status=status,
-            committed=committed,
-            busy_until=busy_until,
-            doing=doing,
-        )
+    def beat(self, **fields: Any) -> dict[str, Any]:
+        """Send a heartbeat; what is not given stays as it was.
+
+        The `fields` are texts (`step`, `recovery`, `stage`, `phase`, `status`, `busy_until`, `doing`, `transcript`), lists
+        of texts (`done`, `next`, `files`), `file_notes`, a text for each file, and `committed`.
+        """
+        return self._update(updates.beat, **fields)
 
     def block(self, blocker: str, *, recovery: str | None = None) -> dict[str, Any]:
         """Report what keeps the agent from working."""
@@ -114,38 +87,16 @@ class Member:
         """Report the feature as done; other agents may own it from then on."""
         return self._update(updates.complete)
 
-    def send(
-        self,
-        to: str,
-        subject: str,
-        *,
-        action: str = "",
-        details: str = "",
-        next: str = "",
-        acknowledge: str = "",
-    ) -> SendResult:
-        """Send a message to another agent."""
-        return messages.send(
-            self._now(),
-            {
-                "agent": to,
-                "sender": self.agent,
-                "subject": subject,
-                "action": action,
-                "details": details,
-                "next": next,
-                "acknowledge": acknowledge,
-            },
-        )
+    def send(self, to: str, subject: str, **fields: str) -> SendResult:
+        """Send a message to another agent. The `fields` are `action`, `details`, `next` and `acknowledge`."""
+        return messages.send(self._now(), to, sender=self.agent, subject=subject, **fields)
 
     def inbox(self, *, unread: bool = True, keep_unread: bool = False) -> InboxResult:
         """Read the messages of other agents; they count as read then, unless `keep_unread` is set."""
-        return messages.inbox(
-            self._now(), {"agent": self.agent, "unread": unread, "keep_unread": keep_unread}
-        )
+        return messages.inbox(self._now(), self.agent, unread=unread, keep_unread=keep_unread)
 
-    def _update(self, operation: Operation[Any], **request: Any) -> dict[str, Any]:
-        result = operation(self._now(), {"agent": self.agent, **request})
+    def _update(self, operation: Operation[...], **given: Any) -> dict[str, Any]:
+        result = operation(self._now(), self.agent, **given)
         result.refuse_stopped()
         return result.data()
 

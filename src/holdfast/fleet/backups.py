@@ -88,10 +88,8 @@ def newest_valid(
     epic: Epic, agent: str, known: Sequence[str] = ()
 ) -> tuple[str, dict[str, Any]] | None:
     """The newest backup that can be restored: its name and its fields. AMB-FLEET-10"""
-    for name, _, checkpoint in _read_all(epic, agent, known):
-        if checkpoint is not None:
-            return name, checkpoint
-    return None
+    found = _read_all(epic, agent, known)
+    return next(((name, saved) for name, _, saved in found if saved is not None), None)
 
 
 def work_began(epic: Epic, agent: str, current: int) -> int:
@@ -150,18 +148,15 @@ def _own_names(epic: Epic, agent: str) -> list[str]:
     ]
 
 
-def find_newest_archive(epic: Epic, agent: str) -> str:
-    """The last archive that was made of an agent's checkpoint, by whichever program; empty when there is none."""
-    stem = stem_of(agent)
-    names = (
-        epic.tree_file(CHECKPOINTS).names_if_any()
-        if not epic.tree_file(checkpoint_path(agent)).status()
-        else []
-    )
-    kinds = [f"{stem}_crashed_", f"{stem}_aborted_"]
-    found = [name for name in names if is_archive(name) and name.rpartition("_")[0] + "_" in kinds]
-    newest = max(found, key=lambda name: int(name[:-5].rpartition("_")[2]), default="")
-    return f"{CHECKPOINTS}/{newest}" if newest else ""
+def list_archives(epic: Epic, agent: str) -> list[str]:
+    """The archives of an agent's checkpoint, by whichever program, the newest first; none while its file is there."""
+    if epic.tree_file(checkpoint_path(agent)).status():
+        return []
+    kinds = [f"{stem_of(agent)}_{how}" for how in ("crashed", "aborted")]
+    names = filter(is_archive, epic.tree_file(CHECKPOINTS).names_if_any())
+    dated = [(kind, at) for kind, _, at in (name[:-5].rpartition("_") for name in names)]
+    newest = sorted(dated, key=lambda one: int(one[1]), reverse=True)
+    return [f"{CHECKPOINTS}/{kind}_{at}.json" for kind, at in newest if kind in kinds]
 
 
 def list_archived(epic: Epic) -> list[tuple[str, str, str]]:
@@ -170,7 +165,7 @@ def list_archived(epic: Epic) -> list[tuple[str, str, str]]:
     found = []
     names = (name.partition("_crashed_") for name in epic.tree_file(CHECKPOINTS).names_if_any())
     for stem in sorted({stem for stem, crashed, _ in names if crashed}):
-        path = find_newest_archive(epic, agent_of(stem))
+        path = next(iter(list_archives(epic, agent_of(stem))), "")
         saved = _read(epic, path) if "_crashed_" in path else None
         if saved and saved.get("status") != "COMPLETE":
             found.append((agent_of(stem), path, str(saved.get("feature", ""))))
@@ -201,13 +196,7 @@ def is_copy_of_archive(home: Epic, other: Epic, agent: str) -> bool:
 
 def find_archive(epic: Epic, agent: str, session: str) -> str:
     """The archive of a session whose checkpoint was renamed by hand; empty when there is none."""
-    if epic.tree_file(checkpoint_path(agent)).status():
-        return ""
-    for name in epic.tree_file(CHECKPOINTS).names_if_any():
-        kind = name.removeprefix(f"{stem_of(agent)}_")
-        if kind.startswith(("crashed_", "aborted_")) and kind != name and is_archive(name):
-            path = f"{CHECKPOINTS}/{name}"
-            saved = _read(epic, path)
-            if saved is not None and saved.get("session_id") == session:
-                return path
-    return ""
+    sessions = ((path, _read(epic, path)) for path in list_archives(epic, agent))
+    return next(
+        (path for path, saved in sessions if saved and saved.get("session_id") == session), ""
+    )

@@ -11,16 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from holdfast.cli.frame import Call, Reply, warn, warn_of_views
-from holdfast.cli.parser import (
-    TEXT_OR_EMPTY,
-    epic_option,
-    together,
-    verb,
-)
+from holdfast.cli.parser import TEXT_OR_EMPTY, epic_option, together, verb
 from holdfast.cli.terminal import echo, safe, style
 from holdfast.fleet.agents import resume, start
-from holdfast.fleet.cli_beat import context_for, reply
-from holdfast.fleet.context import AgentResult, FleetContext
+from holdfast.fleet.cli_beat import fence_option, reply
+from holdfast.fleet.context import context_for
 from holdfast.fleet.messages import inbox, send
 from holdfast.fleet.recovery import absorb, defer, handoff, restart, takeover
 from holdfast.fleet.rules.comms import FIELDS
@@ -33,12 +28,9 @@ from holdfast.kernel.inbox import QUEUED
 from holdfast.kernel.text import plural, quote
 
 if TYPE_CHECKING:
-    from holdfast.fleet.agents import StartAgentRequest
+    from holdfast.fleet.context import Operation
     from holdfast.fleet.rules.comms import AgentMessage
 
-fence_option = click.option(
-    "--fence", type=int, metavar="N", help="The fence of the life that a script belongs to."
-)
 yes_option = click.option("--yes", is_flag=True, help="Do it even if the agent may still be alive.")
 transcript_option = click.option(
     "--transcript",
@@ -49,18 +41,21 @@ transcript_option = click.option(
 
 
 def fleet_command(
-    operation: Callable[[FleetContext, Any], AgentResult],
+    operation: Operation[...],
     help: str,
     *options: Callable[[Any], Any],
+    agent: str = "AGENT",
     asks: bool = False,
 ) -> click.Command:
-    """A command whose arguments and options are the fields of the operation's request. `asks`: at a
-    terminal, a person may do it even though the signals do not suffice."""
+    """A command about an agent, whose other arguments and options are those of the operation. `asks`: at a
+    terminal, or with --yes, a person may do it even though the signals do not suffice."""
 
-    def answer(call: Call, epic: str | None, fence: int | None = None, **request: Any) -> Reply:
+    def answer(
+        call: Call, agent: str, epic: str | None, fence: int | None = None, **given: Any
+    ) -> Reply:
         context = context_for(operation, call, epic, fence)
         try:
-            return reply(operation(context, request))
+            return reply(operation(context, agent, **given))
         except HoldfastError as refusal:
             can_ask = asks and refusal.kind in ("not_known_dead", "much_work")
             if not can_ask or call.as_json or not sys.stdin.isatty():
@@ -68,46 +63,40 @@ def fleet_command(
             echo(refusal.message, error=True)
             if not click.confirm("Do it anyway?", err=True):
                 raise
-        return reply(operation(context, {**request, "yes": True}))
+        return reply(operation(context, agent, **{**given, "yes": True}))
 
-    made: click.Command = click.command(help=help)(together(*options, epic_option)(verb(answer)))
-    return made
+    about, last = click.argument("agent", metavar=agent), [yes_option] if asks else []
+    made = together(about, *options, *last, epic_option)(verb(answer))
+    return click.command(help=help)(made)
 
 
 @click.command()
 @click.argument("agent", required=False)
-@click.option("--feature", help="The feature that the agent owns, such as feature_02_team_penalty.")
+@click.option(
+    "--feature",
+    default="",
+    help="The feature that the agent owns, such as feature_02_team_penalty.",
+)
 @click.option(
     "--handoff", "package", metavar="FILE", help="A file with a handoff package; - is stdin."
 )
 @transcript_option
-@click.option("--from", "archive", metavar="FILE", help="Start from an archived checkpoint.")
+@click.option(
+    "--from", "archive", default="", metavar="FILE", help="Start from an archived checkpoint."
+)
 @epic_option
 @verb
 def start_command(
-    call: Call,
-    agent: str | None,
-    feature: str | None,
-    package: str | None,
-    transcript: str,
-    archive: str | None,
-    epic: str | None,
+    call: Call, agent: str | None, package: str | None, epic: str | None, **given: Any
 ) -> Reply:
     """Start AGENT: write its first checkpoint and its message files, and claim its feature.
 
     AGENT is Agent-Primary, Secondary-A, Secondary-B and so on. A handoff package names the agent and
     its feature; pasted again after a crash, it resumes the agent.
     """
-    request: StartAgentRequest = {
-        "agent": agent or "",
-        "feature": feature or "",
-        "transcript": transcript,
-        "archive": archive or "",
-    }
-    if package is not None:
-        request["package"] = parse(_read(package))
-        epic = epic or request["package"]["epic"]
-    return reply(start(context_for(start, call, epic), request))
+    pasted = None if package is None else parse(_read(package))
+    context = context_for(start, call, epic or (pasted["epic"] if pasted else ""))
+    return reply(start(context, agent or "", package=pasted, **given))
 
 
 def _read(source: str) -> str:
@@ -126,7 +115,6 @@ def _read(source: str) -> str:
 block_command = fleet_command(
     block,
     "Report what keeps AGENT from working: status BLOCKED, with the BLOCKER.",
-    click.argument("agent"),
     click.argument("blocker"),
     click.option("--recovery", help="How another agent would go on from here."),
     fence_option,
@@ -134,14 +122,12 @@ block_command = fleet_command(
 unblock_command = fleet_command(
     unblock,
     "Resolve BLOCKER, given with its exact text; without it, resolve all blockers of AGENT.",
-    click.argument("agent"),
     click.argument("blocker", required=False),
     fence_option,
 )
 phase_command = fleet_command(
     phase,
     "Write the last checkpoint of a stage and go on to the next one: STAGE is S2.P2 or S2.P3.",
-    click.argument("agent"),
     click.argument("stage"),
     click.option("--next", multiple=True, help="A step of the new stage; repeatable."),
     fence_option,
@@ -153,7 +139,6 @@ sync_command = fleet_command(
     The agent writes a checkpoint before the sync point, and one after it once all agents are there.
     Without --wait, call it again later.
     """,
-    click.argument("agent"),
     click.argument("point"),
     click.option(
         "--wait", is_flag=True, help="Wait until all are there, or the hard limit is reached."
@@ -163,7 +148,6 @@ sync_command = fleet_command(
 complete_command = fleet_command(
     complete,
     "Report the feature of AGENT as done: status COMPLETE, and a message to the Primary.",
-    click.argument("agent"),
     fence_option,
 )
 
@@ -183,7 +167,7 @@ complete_command = fleet_command(
 def send_command(call: Call, agent: str, sender: str, epic: str | None, **texts: Any) -> Reply:
     """Send a message to the agent TO, in agent_comms/."""
     context = context_for(send, call, epic)
-    result = send(context, {"agent": agent, "sender": sender, **texts})  # type: ignore[typeddict-item]
+    result = send(context, agent, sender=sender, **texts)
     warn(*result["warnings"])
     outcome, number = result["outcome"], result["number"]
     warn_of_views(outcome)
@@ -204,14 +188,9 @@ def send_command(call: Call, agent: str, sender: str, epic: str | None, **texts:
 @click.option("--archive", is_flag=True, help="Then move them to agent_comms/archive/.")
 @epic_option
 @verb
-def inbox_command(
-    call: Call, agent: str, unread: bool, keep_unread: bool, archive: bool, epic: str | None
-) -> Reply:
+def inbox_command(call: Call, agent: str, unread: bool, epic: str | None, **given: bool) -> Reply:
     """Show the messages of AGENT, newest first, and mark them as read."""
-    result = inbox(
-        context_for(inbox, call, epic),
-        {"agent": agent, "unread": unread, "keep_unread": keep_unread, "archive": archive},
-    )
+    result = inbox(context_for(inbox, call, epic), agent, unread=unread, **given)
     warn(*result["warnings"])
     for outcome in result["outcomes"]:
         warn_of_views(outcome)
@@ -256,7 +235,6 @@ def _field_lines(name: str, text: str) -> Iterator[str]:
 resume_command = fleet_command(
     resume,
     "Go on as AGENT in a fresh session, and print what it did, what it changed, and what comes next.",
-    click.argument("agent"),
     click.option("--feature", default="", help="The agent's feature, if no checkpoint names it."),
     transcript_option,
     yes_option,
@@ -267,9 +245,8 @@ takeover_command = fleet_command(
 
     The file of OLD is archived, and its life can write no more.
     """,
-    click.argument("agent", metavar="OLD"),
     click.option("--by", required=True, help="The agent that continues; may be the same id."),
-    yes_option,
+    agent="OLD",
     asks=True,
 )
 restart_command = fleet_command(
@@ -278,29 +255,19 @@ restart_command = fleet_command(
 
     This is for a broken checkpoint, or for less than 30 minutes of work.
     """,
-    click.argument("agent"),
     click.option(
         "--feature", default="", help="The agent's feature, if its file does not name it."
     ),
-    yes_option,
     asks=True,
 )
 defer_command = fleet_command(
-    defer,
-    "Defer the feature of AGENT to Wave 2, and archive the agent's file.",
-    click.argument("agent"),
-    yes_option,
-    asks=True,
+    defer, "Defer the feature of AGENT to Wave 2, and archive the agent's file.", asks=True
 )
 absorb_command = fleet_command(
-    absorb,
-    "Give the feature of AGENT to the Primary, and archive the agent's file.",
-    click.argument("agent"),
-    yes_option,
-    asks=True,
+    absorb, "Give the feature of AGENT to the Primary, and archive the agent's file.", asks=True
 )
 restore_command = fleet_command(
-    restore, "Replace the checkpoint of AGENT by its newest valid backup.", click.argument("agent")
+    restore, "Replace the checkpoint of AGENT by its newest valid backup."
 )
 
 
@@ -321,7 +288,7 @@ def handoff_command(call: Call, agent: str, feature: str, old: str, epic: str | 
             f"There is no {PRIMARY} yet. Until it starts, the files of {agent} stay in the agent's own worktree: "
             f"holdfast agent start {PRIMARY} --feature FEATURE"
         )
-    text = handoff(context, {"agent": agent, "feature": feature, "taken_from": old})
+    text = handoff(context, agent, feature=feature, taken_from=old)
     return Reply({"agent_id": agent, "text": text}, [safe(line) for line in text.split("\n")])
 
 

@@ -11,18 +11,8 @@ import click
 
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import epic_option, verb
-from holdfast.cli.terminal import (
-    bar,
-    cut,
-    one_line,
-    safe,
-    style,
-    table,
-    terminal_size,
-    wide,
-)
-from holdfast.fleet.cli_beat import context_for
-from holdfast.fleet.context import FleetContext
+from holdfast.cli.terminal import bar, cut, one_line, safe, style, table, terminal_size, wide
+from holdfast.fleet.context import FleetContext, context_for
 from holdfast.fleet.monitor import CheckAction, check
 from holdfast.fleet.roster import AgentEntry, epics_with_agents, list_agents, takeovers_of_archived
 from holdfast.kernel import latch
@@ -53,10 +43,17 @@ def list_command(call: Call, epic: str | None) -> Reply:
     context = context_for(list_agents, call, epic)
     entries = list_agents(context)
     archived = takeovers_of_archived(context, entries)
-    lines = fleet_screen(context, entries, archived)
-    next = [entry["next"] for entry in entries if entry["next"]] + [*archived.values()]
-    if not next and not entries:
-        next = other_epics(context)
+    others = [] if entries or archived else other_epics(context)
+    stopped = latch.read(context.worktree)
+    lines = screen(
+        entries,
+        context.epic.name,
+        commands=others,
+        archived=archived,
+        width=terminal_size()[0],
+        stopped=stopped["reason"] if stopped else "",
+    )
+    next = [entry["next"] for entry in entries if entry["next"]] + [*archived.values(), *others]
     return Reply({"epic": context.epic.root, "agents": entries}, lines, next=next)
 
 
@@ -70,33 +67,18 @@ def check_command(call: Call, primary: bool, epic: str | None) -> Reply:
     An agent without a checkpoint for more than 30 minutes gets a message in its inbox. After more than
     60 minutes EPIC_README.md gets a line if it exists, a notice appears here, and you decide what to do.
     """
-    result = check(context_for(check, call, epic), {"primary": primary})
-    warn(*result["problems"])
-    lines = [safe(line) for line in result["lines"]]
-    lines += [safe(f"{action['agent_id']}: {_describe(action)}") for action in result["actions"]]
-    lines += [style(safe(notice), "red", bold=True) for notice in result["notices"]]
-    if result["decide"]:
-        lines += ["Recovery procedures:", *(f"  {safe(one)}" for one in result["decide"])]
-    return Reply(dict(result), lines, next=result["decide"])
+    result = check(context_for(check, call, epic), primary=primary)
+    warn(*result.problems)
+    lines = [safe(line) for line in result.lines]
+    lines += [safe(f"{action['agent_id']}: {_describe(action)}") for action in result.actions]
+    lines += [style(safe(notice), "red", bold=True) for notice in result.notices]
+    if result.decide:
+        lines += ["Recovery procedures:", *(f"  {safe(one)}" for one in result.decide)]
+    return Reply(vars(result), lines, next=result.decide)
 
 
 def _describe(action: CheckAction) -> str:
     return f"{action['action']}, {action['detail']}" if action["detail"] else action["action"]
-
-
-def fleet_screen(
-    context: FleetContext, entries: Sequence[AgentEntry], archived: Mapping[str, str]
-) -> list[str]:
-    """Return the lines for this terminal, with the emergency stop that holds, if any."""
-    stopped = latch.read(context.worktree)
-    return screen(
-        entries,
-        context.epic.name,
-        commands=[] if entries or archived else other_epics(context),
-        archived=archived,
-        width=terminal_size()[0],
-        stopped=stopped["reason"] if stopped else "",
-    )
 
 
 def screen(
@@ -202,7 +184,7 @@ def _row(
         one_line(entry["feature"], feature),
         safe(entry["stage"]),
         _progress(entry, bar_width),
-        _age(entry),
+        "-" if entry["age_minutes"] is None else describe_minutes(entry["age_minutes"]),
     ]
 
 
@@ -211,13 +193,6 @@ def _progress(entry: AgentEntry, width: int) -> str:
         return ""
     count = f"{entry['done']}/{entry['steps']}"
     return f"{bar(entry['done'], entry['steps'], width)} {count:>5}" if width else count
-
-
-def _age(entry: AgentEntry) -> str:
-    age = entry["age_minutes"]
-    if age is None:
-        return "-"
-    return describe_minutes(age)
 
 
 def _explain(entry: AgentEntry) -> Iterator[list[str]]:

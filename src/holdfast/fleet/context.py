@@ -1,7 +1,7 @@
 """What an operation on the fleet is given and returns: who acts, when and from where; one agent as it
 stands; the result, and what an emergency stop means for each operation.
 
-An operation is `verb(context, request) -> AgentResult`. Every face calls it: the command line, MCP, the
+An operation is `verb(context, id, ...) -> AgentResult`. Every face calls it: the command line, MCP, the
 hooks' entry, the page and the library.
 """
 
@@ -17,7 +17,7 @@ from holdfast.fleet.rules import checkpoint as file
 from holdfast.fleet.rules.model import PRIMARY, README, check_agent, checkpoint_path
 from holdfast.kernel.clock import instant_of
 from holdfast.kernel.commit import REPAIR, Order, commit
-from holdfast.kernel.errors import Conflict, FenceLost, HoldfastError, NotFound, Stopped, Usage
+from holdfast.kernel.errors import Conflict, FenceLost, HoldfastError, Stopped, Usage
 from holdfast.kernel.rules import Unparsable
 from holdfast.kernel.state import fold, load
 from holdfast.kernel.stops import refuse_stopped
@@ -31,8 +31,9 @@ from holdfast.remote import server_time
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, TypedDict, TypeVar
+    from typing import Any, Concatenate, ParamSpec
 
+    from holdfast.cli.frame import Call
     from holdfast.fleet.current_life import CurrentLife
     from holdfast.fleet.rules.model import AgentState
     from holdfast.fleet.sync import Standing
@@ -40,15 +41,10 @@ if TYPE_CHECKING:
     from holdfast.kernel.commit import Outcome
     from holdfast.kernel.workspace import Workspace
     from holdfast.kernel.writer import Writer
+    from holdfast.mcp.call import ToolCall
 
-    class AgentRequest(TypedDict):
-        """A request about one agent, by its id."""
-
-        agent: str
-
-    Request = TypeVar("Request")
-
-    Operation = Callable[["FleetContext", Request], "AgentResult"]
+    Given = ParamSpec("Given")
+    Operation = Callable[Concatenate["FleetContext", Given], "AgentResult"]
 
 
 LARGEST_FENCE = 2**63
@@ -137,14 +133,28 @@ def open_context(
     return FleetContext(found, workspace, actor=actor, now=now, fence=fence, folder=folder)
 
 
+def context_for(
+    operation: Callable[..., Any],
+    call: Call | ToolCall,
+    epic: str | None = None,
+    fence: int | None = None,
+) -> FleetContext:
+    """The context in which a command or a tool runs an operation."""
+    return open_context(
+        call.workspace_for(operation),
+        epic or "",
+        folder=call.folder,
+        actor=call.actor,
+        now=call.now,
+        fence=fence,
+    )
+
+
 def worktree_with(epic: Epic, agent: str) -> str:
     """The worktree that has the file of an agent which the journal does not know; empty if none has."""
-    if os.path.lexists(epic.file(checkpoint_path(agent))):
-        return epic.workspace.root
-    for root in worktrees(epic.workspace):
-        if os.path.lexists(os.path.join(root, epic.path(checkpoint_path(agent)))):
-            return root
-    return ""
+    path = epic.path(checkpoint_path(agent))
+    roots = (epic.workspace.root, *worktrees(epic.workspace))
+    return next((root for root in roots if os.path.lexists(os.path.join(root, path))), "")
 
 
 class FleetAgent:
@@ -381,20 +391,11 @@ class FleetAgent:
             return caller
         self.look()
         if self.state["checkpoint"] is None:
-            raise self.unknown()
+            raise rules.unknown(self.state, self.id)
         raise FenceLost(
             f"No life of {self.id} began in this worktree.",
             hint=f"Go on with its work here: holdfast agent resume {quote(self.id)}. "
             "A script that began elsewhere says which life it is: --fence N",
-        )
-
-    def unknown(self) -> HoldfastError:
-        """The error for an agent without a checkpoint."""
-        if self.state["past"]:
-            return rules.over(self.state)
-        return NotFound(
-            f"{self.id} has no checkpoint.",
-            hint=f"Begin with: holdfast agent start {quote(self.id)} --feature FEATURE",
         )
 
     def lost(self, session: str) -> FenceLost:
@@ -481,23 +482,23 @@ class AgentResult:
         }
 
 
-def changes_life(operation: Operation[Request]) -> Operation[Request]:
+def changes_life(operation: Operation[Given]) -> Operation[Given]:
     """An operation that begins, ends or repairs a life: refused while an emergency stop holds."""
 
-    def run(context: FleetContext, request: Request) -> AgentResult:
+    def run(context: FleetContext, /, *given: Given.args, **named: Given.kwargs) -> AgentResult:
         refuse_stopped(context.worktree)
-        return _conclude(operation(context, request))
+        return _conclude(operation(context, *given, **named))
 
     return run
 
 
-def updates_life(operation: Operation[Request]) -> Operation[Request]:
+def updates_life(operation: Operation[Given]) -> Operation[Given]:
     """An operation of a living agent: saved even while an emergency stop holds. If it fails then, the
     stop is the answer."""
 
-    def run(context: FleetContext, request: Request) -> AgentResult:
+    def run(context: FleetContext, /, *given: Given.args, **named: Given.kwargs) -> AgentResult:
         try:
-            return _conclude(operation(context, request))
+            return _conclude(operation(context, *given, **named))
         except Stopped:
             raise
         except HoldfastError as error:
@@ -510,6 +511,7 @@ def updates_life(operation: Operation[Request]) -> Operation[Request]:
 def _conclude(result: AgentResult) -> AgentResult:
     """Write the agent's news into EPIC_README.md. What fails is a warning, and is tried again."""
     if result.has_news:
+        result.has_news = False
         from holdfast.fleet.epic_readme import deliver
 
         result.warnings += [

@@ -11,7 +11,9 @@ from __future__ import annotations
 import os
 
 from holdfast.clients.table import own_id
+from holdfast.fleet.rules import agent as rules
 from holdfast.kernel import canonical_json, clock
+from holdfast.kernel.clock import instant_of
 from holdfast.kernel.digest import id_of
 from holdfast.kernel.plain_file import read_plain, write_synced
 from holdfast.kernel.state import load
@@ -83,11 +85,6 @@ def streams_begun_in(worktree: Workspace) -> set[str]:
     return {each["stream"] for each in _read_all(worktree)} - {""}
 
 
-def _began_in(worktree: Workspace, stream: str, session: str) -> bool:
-    """Whether exactly this session of a client began a life of the agent."""
-    return bool(session) and session in _read_agent(worktree, stream)["lives"]
-
-
 def _of_session(kept: AgentLives, session: str) -> CurrentLife | None:
     return kept["lives"].get(session) or kept["lives"].get(_ANY_SESSION)
 
@@ -145,9 +142,7 @@ def record_activity(worktree: Workspace, session: str, now: int) -> str:
     lives = lives_of_session(worktree, session)
     if not lives or not worktree.exists():
         return ""
-    from holdfast.fleet.rules import agent as rules
     from holdfast.fleet.rules.verdict import age_minutes, is_due
-    from holdfast.kernel.clock import instant_of
 
     journal = worktree.journal
     now = server_time.known(worktree, now)
@@ -159,7 +154,7 @@ def record_activity(worktree: Workspace, session: str, now: int) -> str:
             continue
         if life is None or saved is None or life["session"] != own["session"]:
             # Only the session that was this life: other processes may work here by now.
-            if _began_in(worktree, stream, session):
+            if session and session in _read_agent(worktree, stream)["lives"]:
                 reminders.append(
                     f"{state['agent']} was taken over: this life can write no more. Stop here, and tell "
                     "your person what you have not saved."

@@ -80,7 +80,7 @@ FEATURE = Feature(
                 "list": "holdfast.fleet.cli_roster",
                 "check": "holdfast.fleet.cli_roster",
             },
-        ),
+        )
     ],
     tools="holdfast.fleet.mcp:TOOLS",
     pages="holdfast.fleet.pages:PAGES",

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from holdfast.fleet.updates import BeatRequest
     from holdfast.kernel.workspace import Workspace
 
 LIVES = "lives"
@@ -35,7 +34,7 @@ def beat(
     arguments: Sequence[str], payload: Mapping[str, Any], workspace: Workspace, now: int
 ) -> dict[str, Any]:
     """Save a heartbeat (`beat AGENT`). Return the life that it belongs to. The payload has the fields of
-    `BeatRequest`, perhaps `epic` and `fence`, and the agent's folder as `cwd`."""
+    `updates.FIELDS`, perhaps `epic` and `fence`, and the agent's folder as `cwd`."""
     from holdfast.fleet import updates
     from holdfast.fleet.context import open_context
     from holdfast.kernel.errors import Usage
@@ -52,6 +51,6 @@ def beat(
         now=now,
         fence=fence if isinstance(fence, int) else None,
     )
-    request: BeatRequest = {**payload, "agent": arguments[0]}  # type: ignore[typeddict-item]
-    result = updates.beat(context, request)
+    given = {name: payload[name] for name in updates.NAMES if name in payload}
+    result = updates.beat(context, arguments[0], **given)
     return {"agent": arguments[0], "fence": result.fence, "said": result.lines}

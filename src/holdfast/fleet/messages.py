@@ -21,29 +21,19 @@ from holdfast.kernel.errors import Usage
 from holdfast.kernel.stops import refuse_stopped
 from holdfast.kernel.stops import words as stop_text
 from holdfast.kernel.streams import open_writer
+from holdfast.kernel.text import nearest
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
 from holdfast.remote import server_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any, NotRequired, TypedDict
+    from typing import Any, TypedDict
 
     from holdfast.fleet.context import FleetContext
     from holdfast.fleet.epic import Epic
     from holdfast.fleet.rules.comms import AgentMessage
     from holdfast.kernel.commit import Outcome
-
-    class SendRequest(TypedDict):
-        """`agent` receives the message; `sender` is the Primary by default."""
-
-        agent: str
-        subject: str
-        sender: NotRequired[str]
-        action: NotRequired[str]
-        details: NotRequired[str]
-        next: NotRequired[str]
-        acknowledge: NotRequired[str]
 
     class SendResult(TypedDict):
         """`path` is the message file on disk; `number` is 0 while the message is queued."""
@@ -52,15 +42,6 @@ if TYPE_CHECKING:
         path: str
         number: int
         warnings: list[str]
-
-    class InboxRequest(TypedDict):
-        """`unread` leaves out what was read before. With `keep_unread` nothing is marked as read; with
-        `archive` the files are moved to agent_comms/archive/ afterwards."""
-
-        agent: str
-        unread: NotRequired[bool]
-        keep_unread: NotRequired[bool]
-        archive: NotRequired[bool]
 
     class InboxResult(TypedDict):
         """The inbox's files with their messages, how many were unread, and the files that were moved:
@@ -78,15 +59,16 @@ _UNREAD = UNREAD.encode()
 _ENDING = ".md"
 
 
-def send(context: FleetContext, request: SendRequest) -> SendResult:
-    """Write a message into the receiver's inbox."""
+def send(context: FleetContext, id: str, *, sender: str = PRIMARY, **fields: str) -> SendResult:
+    """Write a message, with its `fields`, into the receiver's inbox."""
     from holdfast.fleet.rules.comms import FIELDS
 
-    receiver, sender = context.agent(request["agent"]), request.get("sender") or PRIMARY
+    for name in fields.keys() - FIELDS:
+        raise Usage(f"A message has no {name}.", hint=nearest(name, FIELDS))
+    receiver = context.agent(id)
     warnings = []
     if receiver.state["checkpoint"] is None and not receiver.read()[1]:
         warnings.append(f"No agent called {receiver.id} has begun yet; the message waits.")
-    fields = {name: str(request.get(name) or "") for name in FIELDS}
     outcome = write_message(context, receiver.epic, sender, receiver.id, fields)
     return {
         "outcome": outcome,
@@ -96,10 +78,21 @@ def send(context: FleetContext, request: SendRequest) -> SendResult:
     }
 
 
-def inbox(context: FleetContext, request: InboxRequest) -> InboxResult:
-    """Read an inbox. What it shows counts as read from then on, unless it is to stay unread."""
-    id, keep_unread = request["agent"], request.get("keep_unread", False)
-    if keep_unread and request.get("archive"):
+def inbox(
+    context: FleetContext,
+    id: str,
+    *,
+    unread: bool = False,
+    keep_unread: bool = False,
+    archive: bool = False,
+) -> InboxResult:
+    """Read an inbox. What it shows counts as read from then on, unless it is to stay unread.
+
+    Args:
+        unread: leave out what was read before.
+        archive: move the files to agent_comms/archive/ afterwards.
+    """
+    if keep_unread and archive:
         raise Usage(
             "What is archived counts as read.", hint="Leave --keep-unread or --archive out."
         )
@@ -120,16 +113,15 @@ def inbox(context: FleetContext, request: InboxRequest) -> InboxResult:
         if not existed and is_made and not outcomes[0]["queued"]:
             warnings.append(f"{path} was missing; it is there now.")
         found = read_inbox(epic, id)
-    only_unread = request.get("unread", False)
     files = [
-        (path, [message for message in messages if not (only_unread and message["read"])])
+        (path, [message for message in messages if not (unread and message["read"])])
         for path, messages in found
     ]
-    unread = sum(not message["read"] for _, messages in files for message in messages)
-    if unread and not keep_unread:
+    count = sum(not message["read"] for _, messages in files for message in messages)
+    if count and not keep_unread:
         shown = {path: [message["number"] for message in each] for path, each in files}
         outcomes += mark_read(context, epic, id, shown)
-    archived = archive(context, epic, id) if request.get("archive") else []
+    archived = move_aside(context, epic, id) if archive else []
     if not keep_unread and agent.is_here and agent.state["checkpoint"] is not None:
         update: dict[str, Any] = {"unread_messages": unread_count(epic, id)}
         if agent.is_caller():
@@ -138,7 +130,7 @@ def inbox(context: FleetContext, request: InboxRequest) -> InboxResult:
     return {
         "epic": epic,
         "files": files,
-        "unread": unread,
+        "unread": count,
         "archived": archived,
         "outcomes": outcomes,
         "warnings": warnings,
@@ -215,7 +207,7 @@ def mark_read(
     return outcomes
 
 
-def archive(context: FleetContext, epic: Epic, agent: str) -> list[tuple[str, str]]:
+def move_aside(context: FleetContext, epic: Epic, agent: str) -> list[tuple[str, str]]:
     """Move every file of an inbox that holds messages aside and begin it anew; from where to where."""
     from holdfast.fleet.rules.comms import archive_name, channel_of, parse
 
@@ -271,11 +263,8 @@ def inbox_files(epic: Epic, agent: str) -> list[str]:
     ending = f"_to_{stem_of(check_agent(agent))}{_ENDING}"
     found = epic.tree_file(COMMS).names_if_any()
     received = [name for name in found if name.endswith(ending)]
-    return sorted(name for name in received if _is_stem(name.removesuffix(ending)))
-
-
-def _is_stem(stem: str) -> bool:
-    return stem == stem_of(PRIMARY) or stem.startswith("secondary_")
+    primary = f"{stem_of(PRIMARY)}{ending}"
+    return sorted(name for name in received if name == primary or name.startswith("secondary_"))
 
 
 def unread_count(epic: Epic, agent: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, field
 from typing import TypedDict
 
 from holdfast.fleet.context import FleetContext
@@ -15,12 +16,6 @@ from holdfast.fleet.rules.model import PRIMARY, README
 from holdfast.kernel.clock import instant_of
 
 
-class AgentCheckRequest(TypedDict, total=False):
-    """With `primary`, the Primary's own checkpoint is looked at too."""
-
-    primary: bool
-
-
 class CheckAction(TypedDict):
     """What the scan did about an agent: warned, escalated, or only noted."""
 
@@ -29,35 +24,30 @@ class CheckAction(TypedDict):
     detail: str
 
 
-class CheckResult(TypedDict):
+@dataclass
+class CheckResult:
     """`decide` are the commands that a person can choose from."""
 
-    agents: list[AgentEntry]
-    lines: list[str]
-    actions: list[CheckAction]
-    notices: list[str]
-    problems: list[str]
-    decide: list[str]
+    agents: list[AgentEntry] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    actions: list[CheckAction] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    decide: list[str] = field(default_factory=list)
 
 
-def check(context: FleetContext, request: AgentCheckRequest) -> CheckResult:
-    """Scan all secondaries; warn the silent and report the stale. FLEET-41 to FLEET-58"""
-    found: CheckResult = {
-        "agents": [],
-        "lines": [],
-        "actions": [],
-        "notices": [],
-        "problems": [],
-        "decide": [],
-    }
+def check(context: FleetContext, *, primary: bool = False) -> CheckResult:
+    """Scan all secondaries; warn the silent and report the stale. FLEET-41 to FLEET-58. With `primary`, the Primary's
+    own checkpoint is looked at too."""
+    found = CheckResult()
     for entry in list_agents(context):
-        if entry["agent_id"] == PRIMARY and not request.get("primary"):
+        if entry["agent_id"] == PRIMARY and not primary:
             continue
-        found["agents"].append(entry)
-        found["lines"].append(_line(entry))
+        found.agents.append(entry)
+        found.lines.append(_line(entry))
         _act(context, entry, found)
-    if found["actions"]:
-        found["problems"] += [
+    if found.actions:
+        found.problems += [
             f"EPIC_README.md was not written: {problem}"
             for problem in deliver(context, context.agent(PRIMARY).writer)
         ]
@@ -75,7 +65,7 @@ def _act(context: FleetContext, entry: AgentEntry, found: CheckResult) -> None:
     agent, age = entry["agent_id"], entry["age_minutes"]
     if entry["liveness"] == "CORRUPTED":
         _note(found, agent, "corrupted", entry["problem"])
-        found["decide"] += decisions(entry)
+        found.decide += decisions(entry)
         return
     for note in entry["notes"]:
         _note(found, agent, "noted", note)
@@ -97,8 +87,8 @@ def _act(context: FleetContext, entry: AgentEntry, found: CheckResult) -> None:
         has_readme = os.path.exists(where.file(README))
         told = "EPIC_README.md and you are told" if has_readme else "you are told"
         _note(found, agent, "escalated", told)
-        found["notices"].append(comms.notice(agent))
-    found["decide"] += decisions(entry)
+        found.notices.append(comms.notice(agent))
+    found.decide += decisions(entry)
 
 
 def _escalate(context: FleetContext, epic: Epic, entry: AgentEntry) -> bool:
@@ -118,4 +108,4 @@ def _escalate(context: FleetContext, epic: Epic, entry: AgentEntry) -> bool:
 
 
 def _note(found: CheckResult, agent: str, action: str, detail: str) -> None:
-    found["actions"].append({"agent_id": agent, "action": action, "detail": detail})
+    found.actions.append({"agent_id": agent, "action": action, "detail": detail})

@@ -48,13 +48,14 @@ def list_agents(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Itera
     for epic in list_epics(workspace):
         for entry in roster.listing(epic, agreed):
             here = entry["here"]
+            lane = NEEDS if roster.needs_decision(entry) else LANES.get(entry["verdict"], QUIET)
             spent = meter.figures(place.root, transcript=entry["transcript"] if here else "")
             yield AgentCard(
                 key=f"{place.key}/agent/{epic.folder}/{entry['agent_id']}",
                 workspace=place.key,
                 kind="agent",
                 name=entry["agent_id"],
-                lane=lane_of(entry),
+                lane=lane,
                 word=entry["verdict"],
                 about=" · ".join(one for one in (entry["feature"], entry["stage"]) if one),
                 doing=entry["current_step"],
@@ -80,11 +81,6 @@ def list_epics(workspace: Workspace) -> list[Epic]:
     heads = workspace.journal.heads("agent:") if workspace.exists() else []
     folders = {head["stream"].partition(":")[2].rpartition("/")[0]: None for head in heads}
     return [first, *(Epic(workspace, one) for one in folders if one != first.folder)]
-
-
-def lane_of(entry: AgentEntry) -> str:
-    """The lane of an agent on the board."""
-    return NEEDS if roster.needs_decision(entry) else LANES.get(entry["verdict"], QUIET)
 
 
 def _reasons(entry: AgentEntry) -> list[str]:
@@ -178,7 +174,7 @@ def recover_agent(workspace: Workspace, words: Mapping[str, str], person: Person
     now = server_time.now(workspace)
     context = FleetContext(Epic(workspace, folder), workspace, actor=person["name"], now=now)
     # A person's word counts as --yes does. What the person saw may be old: so only if still silent.
-    operation(context, {"agent": words["agent"], "yes": True, "only_silent": True})
+    operation(context, words["agent"], yes=True, only_silent=True)
     return "/board"
 
 

@@ -7,7 +7,7 @@ one transaction. A clock alone never decides: it takes two independent signals, 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Literal, NotRequired
+from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast.fleet import backups, transfer
 from holdfast.fleet.agents import (
@@ -23,7 +23,7 @@ from holdfast.fleet.context import AgentResult, changes_life
 from holdfast.fleet.epic import Epic
 from holdfast.fleet.roster import judge, list_agents, needs_decision
 from holdfast.fleet.rules import handoff as texts
-from holdfast.fleet.rules.agent import refuse_at_work
+from holdfast.fleet.rules.agent import refuse_at_work, unknown
 from holdfast.fleet.rules.model import (
     PRIMARY,
     archive_path,
@@ -40,34 +40,8 @@ from holdfast.kernel.text import quote
 from holdfast.session import sessions
 
 if TYPE_CHECKING:
-    from holdfast.fleet.context import AgentRequest, FleetAgent, FleetContext
+    from holdfast.fleet.context import FleetAgent, FleetContext
     from holdfast.fleet.rules.model import AgentLife
-
-    class TakeoverRequest(AgentRequest):
-        """`agent` stopped, and `by` goes on; both may be the same id. `yes` does it even if the agent may
-        still be alive."""
-
-        by: str
-        yes: NotRequired[bool]
-
-    class RestartRequest(AgentRequest):
-        """`feature` is needed when the agent's file does not name it any more."""
-
-        feature: NotRequired[str]
-        yes: NotRequired[bool]
-
-    class EndRequest(AgentRequest):
-        """With `only_silent`, refuse an agent that needs no decision any more: for a person who decides
-        by a page that may be old."""
-
-        yes: NotRequired[bool]
-        only_silent: NotRequired[bool]
-
-    class HandoffRequest(AgentRequest):
-        """`taken_from` is the crashed agent whose work `agent` takes over."""
-
-        feature: NotRequired[str]
-        taken_from: NotRequired[str]
 
 
 class EndingLife:
@@ -120,22 +94,23 @@ class EndingLife:
 
 
 @changes_life
-def takeover(context: FleetContext, request: TakeoverRequest) -> AgentResult:
-    """Scenario 2: another agent goes on where the first one stopped. FLEET-66 to FLEET-72"""
-    old, new = request["agent"], check_agent(request["by"])
-    archive = backups.find_newest_archive(context.agent(old).epic, old)
+def takeover(context: FleetContext, old: str, by: str, *, yes: bool = False) -> AgentResult:
+    """Scenario 2: another agent, perhaps of the same id, goes on where the first one stopped. `yes` does it even if that
+    may still be alive. FLEET-66 to FLEET-72"""
+    new = check_agent(by)
     gone = context.agent(old)
+    archives = backups.list_archives(gone.epic, old)
     gone.look()
-    if archive and (gone.state["checkpoint"] is None or gone.archived_as()):
+    if archives and (gone.state["checkpoint"] is None or gone.archived_as()):
         origin, problems = transfer.origin_of(gone)
         gone.settle()
-        found = start_agent(context, {"agent": new, "archive": archive, "origin": origin})
+        found = start_agent(context, new, archive=archives[0], origin=origin)
         if origin:
-            backups.put_away(gone.epic.in_worktree(origin["worktree"]), old, archive)
+            backups.put_away(gone.epic.in_worktree(origin["worktree"]), old, archives[0])
         found.warnings += problems
         return found
     gone = _load_unfinished(context, old)
-    if not request.get("yes"):
+    if not yes:
         _refuse_unless_dead(gone)
     taker = gone if new == old else context.agent(new)
     if taker is not gone:
@@ -181,21 +156,21 @@ def _offer_session(result: AgentResult, ending: EndingLife) -> None:
 
 
 @changes_life
-def restart(context: FleetContext, request: RestartRequest) -> AgentResult:
-    """Scenario 3: begin from scratch, the last resort. FLEET-73 to FLEET-76"""
-    id = request["agent"]
+def restart(context: FleetContext, id: str, *, feature: str = "", yes: bool = False) -> AgentResult:
+    """Scenario 3: begin from scratch, the last resort. `feature` is needed when the agent's file does not name it any more.
+    FLEET-73 to FLEET-76"""
     agent = context.agent(id)
     is_broken = agent.read()[1] is None
     if not is_broken:
         agent.look()
         if agent.state["checkpoint"] is None:
-            raise agent.unknown()
-    if not request.get("yes") and not is_broken:
+            raise unknown(agent.state, agent.id)
+    if not yes and not is_broken:
         _refuse_much_work(agent)
         if not agent.is_caller():
             _refuse_unless_dead(agent)
     ending = EndingLife(agent, "restarted", id, "aborted")
-    ending.feature = check_feature(request.get("feature") or ending.feature)
+    ending.feature = check_feature(feature or ending.feature)
     life = awaited_life(context)
     command = {**ending.command, "then": ending.start(agent, life)}
     claim = _claim(id, id, life["session"], "restart")
@@ -211,9 +186,12 @@ def restart(context: FleetContext, request: RestartRequest) -> AgentResult:
 
 
 @changes_life
-def defer(context: FleetContext, request: EndRequest) -> AgentResult:
-    """Defer the feature to Wave 2. FLEET-49"""
-    agent = _load_for_ending(context, request)
+def defer(
+    context: FleetContext, id: str, *, yes: bool = False, only_silent: bool = False
+) -> AgentResult:
+    """Defer the feature to Wave 2. With `only_silent`, an agent that needs no decision any more is refused: for a person
+    who decides by a page that may be old. FLEET-49"""
+    agent = _load_for_ending(context, id, yes=yes, only_silent=only_silent)
     ending = EndingLife(agent, "deferred", "", "crashed")
     release = {"do": "release", "agent": agent.id, "decision": "defer_wave_2", "wave": 2}
     result = _end(ending, ending.ownership(release))
@@ -222,11 +200,13 @@ def defer(context: FleetContext, request: EndRequest) -> AgentResult:
 
 
 @changes_life
-def absorb(context: FleetContext, request: EndRequest) -> AgentResult:
+def absorb(
+    context: FleetContext, id: str, *, yes: bool = False, only_silent: bool = False
+) -> AgentResult:
     """The Primary takes the feature itself, once its own is done. AMB-FLEET-15"""
-    if request["agent"] == PRIMARY:
+    if id == PRIMARY:
         raise Usage(f"{PRIMARY} has its feature already.", hint="Name the agent that is gone.")
-    agent = _load_for_ending(context, request)
+    agent = _load_for_ending(context, id, yes=yes, only_silent=only_silent)
     primary = context.agent(PRIMARY)
     origin, problems = transfer.origin_of(agent)
     ending = EndingLife(agent, "absorbed", PRIMARY, "crashed")
@@ -254,11 +234,11 @@ def _archive_seen_from(reader: Epic, ending: EndingLife) -> str:
     return ending.archive if is_same else ending.agent.epic.file(ending.archive)
 
 
-def _load_for_ending(context: FleetContext, request: EndRequest) -> FleetAgent:
-    if request.get("only_silent"):
-        _refuse_awake(context, request["agent"])
-    agent = _load_unfinished(context, request["agent"])
-    if not request.get("yes"):
+def _load_for_ending(context: FleetContext, id: str, *, yes: bool, only_silent: bool) -> FleetAgent:
+    if only_silent:
+        _refuse_awake(context, id)
+    agent = _load_unfinished(context, id)
+    if not yes:
         _refuse_unless_dead(agent)
     return agent
 
@@ -269,7 +249,7 @@ def _load_unfinished(context: FleetContext, id: str) -> FleetAgent:
     agent.look()
     saved = agent.state["checkpoint"]
     if saved is None:
-        raise agent.unknown()
+        raise unknown(agent.state, agent.id)
     if saved.get("status") == "COMPLETE":
         raise HoldfastError(
             f"{id} is complete: there is nothing to go on with.",
@@ -280,13 +260,7 @@ def _load_unfinished(context: FleetContext, id: str) -> FleetAgent:
 
 
 def _claim(id: str, before: str, session: str, decision: str) -> dict[str, str]:
-    return {
-        "do": "claim",
-        "agent": id,
-        "from": before,
-        "session": session,
-        "decision": decision,
-    }
+    return {"do": "claim", "agent": id, "from": before, "session": session, "decision": decision}
 
 
 def _end(ending: EndingLife, *others: Order) -> AgentResult:
@@ -353,13 +327,13 @@ def _refuse_much_work(agent: FleetAgent) -> None:
 # The text to paste into an agent's session
 
 
-def handoff(context: FleetContext, request: HandoffRequest) -> str:
-    """The text for an agent that begins, resumes (it is the same text), or takes over."""
-    agent = context.agent(request["agent"])
+def handoff(context: FleetContext, id: str, *, feature: str = "", taken_from: str = "") -> str:
+    """The text for an agent that begins, resumes (it is the same text), or takes over from a crashed agent."""
+    agent = context.agent(id)
     saved = agent.state["checkpoint"] or agent.read()[1] or {}
-    if request.get("taken_from"):
-        return _takeover_text(agent, saved, request["taken_from"])
-    feature = request.get("feature") or str(saved.get("feature", ""))
+    if taken_from:
+        return _takeover_text(agent, saved, taken_from)
+    feature = feature or str(saved.get("feature", ""))
     if not feature:
         raise Usage(f"{agent.id} has no feature yet.", hint="Name it: --feature FEATURE")
     return texts.package(
@@ -379,7 +353,7 @@ def _takeover_text(taker: FleetAgent, taken: dict[str, Any], old: str) -> str:
     place = checkpoint_path(old)
     if not saved:
         endings = [each for each in gone.state["past"] if each["by"] == taker.id]
-        place = backups.find_newest_archive(gone.epic, old)
+        place = next(iter(backups.list_archives(gone.epic, old)), "")
         place = endings[-1]["archive"] if endings else place
         if not place or not taken:
             raise NotFound(

@@ -298,7 +298,7 @@ def _files(epic: Epic) -> dict[str, list[CheckpointFile]]:
     found: dict[str, list[CheckpointFile]] = {}
     for root in worktrees(epic.workspace):
         folder = os.path.join(root, epic.folder) if epic.folder else root
-        for seen in scan(folder, include_primary=True):
+        for seen in scan(folder):
             found.setdefault(seen.stem, []).append(seen)
     return found
 

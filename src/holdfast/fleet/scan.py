@@ -12,8 +12,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.fleet.rules import model
-from holdfast.fleet.rules.model import CHECKPOINTS
+from holdfast.fleet.rules.model import CHECKPOINTS, is_archive
 from holdfast.kernel import canonical_json
 from holdfast.kernel.clock import instant_of
 from holdfast.kernel.errors import NotAllowed
@@ -39,33 +38,18 @@ class CheckpointFile:
     problem: str = ""
 
     @property
-    def agent(self) -> str:
-        return self._text("agent_id") or model.agent_of(self.stem)
-
-    @property
-    def status(self) -> str:
-        return self._text("status") or ""
-
-    @property
     def session(self) -> str | None:
-        return self._text("session_id")
+        session = self.said.get("session_id")
+        return session if isinstance(session, str) else None
 
     @property
     def last_ms(self) -> int | None:
         return instant_of(self.said.get("last_checkpoint"))
 
-    def _text(self, name: str) -> str | None:
-        value = self.said.get(name)
-        return value if isinstance(value, str) else None
 
-
-def scan(epic_root: str, *, include_primary: bool = False) -> list[CheckpointFile]:
+def scan(epic_root: str) -> list[CheckpointFile]:
     """Return the checkpoints of all agents, in the order of their file names; FLEET-41, FLEET-42."""
     folder = os.path.join(epic_root, CHECKPOINTS)
-    return _read_with_care(folder, _names_in(folder, include_primary))
-
-
-def _names_in(folder: str, include_primary: bool) -> list[str]:
     try:
         present = os.listdir(folder)
     except (FileNotFoundError, NotADirectoryError):
@@ -74,13 +58,9 @@ def _names_in(folder: str, include_primary: bool) -> list[str]:
         raise NotAllowed(
             f"{folder} cannot be read.", hint="Make the folder readable for this user."
         ) from None
-    return sorted(
-        name
-        for name in present
-        if name.endswith(".json")
-        and (name.startswith("secondary_") or (include_primary and name == "primary.json"))
-        and not model.is_archive(name)
-    )
+    names = [name for name in present if name.endswith(".json") and not is_archive(name)]
+    agents = [name for name in names if name.startswith("secondary_") or name == "primary.json"]
+    return _read_with_care(folder, sorted(agents))
 
 
 def _read_with_care(folder: str, found: list[str]) -> list[CheckpointFile]:

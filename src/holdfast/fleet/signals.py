@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from holdfast.fleet.epic import Sight
@@ -32,9 +33,6 @@ PASSED_OVER = {
 }
 # A folder with one of these is another work tree, or a Python environment.
 _OF_OTHERS = (".git", "pyvenv.cfg")
-# The last change of each work tree at one instant: agents may share one.
-_changes: dict[str, int | None] = {}
-_at: list[int] = [0]
 
 
 def gather(
@@ -45,17 +43,16 @@ def gather(
     life = state["life"]
     is_unstarted = bool(life and life.get("awaits"))
     near = life if life and not is_unstarted and sight.reaches(state) else None
-    # The times of files are this machine's.
-    ahead = sight.ahead if near else 0
+    worktree = transcript = None
+    if near is not None:
+        ahead = sight.ahead  # the times of files are this machine's
+        times = (_change_at(near["worktree"], now - ahead), transcript_change(near["transcript"]))
+        worktree, transcript = (None if time is None else time + ahead for time in times)
     return {
         "heartbeat": f"{age_minutes(last, now)} min" if last is not None else "",
         "process": process_state(life["process"] if life else None),
-        "worktree": _by_shared_clock(_change_at(now - ahead, near["worktree"]), ahead)
-        if near
-        else None,
-        "transcript": _by_shared_clock(transcript_change(near["transcript"]), ahead)
-        if near
-        else None,
+        "worktree": worktree,
+        "transcript": transcript,
         "activity": _activity(seen_at, last) if life and not is_unstarted else None,
         "busy_until": life["busy_until"] if life else "",
         "doing": life["doing"] if life else "",
@@ -72,28 +69,12 @@ def _is_unbeaten(life: AgentLife | None, last: int | None) -> bool:
     return last is not None and last == instant_of(life["started_at"])
 
 
-def _by_shared_clock(time: int | None, ahead: int) -> int | None:
-    """A time of this machine by the clock that all machines share."""
-    return None if time is None else time + ahead
-
-
 def _activity(seen_at: str, last: int | None) -> int | None:
     """When a hook saw the agent at work after its last checkpoint."""
     seen = instant_of(seen_at)
     if seen is None or last is None or seen // 1000 <= last // 1000:
         return None
     return seen
-
-
-def _change_at(now: int, worktree: str) -> int | None:
-    if not worktree:
-        return None
-    if _at[0] != now:
-        _at[0] = now
-        _changes.clear()
-    if worktree not in _changes:
-        _changes[worktree] = last_change(worktree, now)
-    return _changes[worktree]
 
 
 def transcript_change(path: str) -> int | None:
@@ -116,13 +97,20 @@ def last_change(worktree: str, now: int, limit: int = MOST_ENTRIES) -> int | Non
     for entry in _files_below(worktree):
         limit -= 1
         if limit < 0:
-            return _if_recent(newest, now)
+            is_recent = newest is not None and age_minutes(newest, now) <= WARNING_AFTER
+            return newest if is_recent else None
         try:
             changed = entry.stat(follow_symlinks=False).st_mtime_ns // 1_000_000
         except OSError:
             continue
         newest = changed if newest is None or changed > newest else newest
     return newest
+
+
+@lru_cache(maxsize=1024)
+def _change_at(worktree: str, now: int) -> int | None:
+    """The last change of a work tree at one instant: agents may share one."""
+    return last_change(worktree, now)
 
 
 def _files_below(worktree: str) -> Iterator[os.DirEntry[str]]:
@@ -142,10 +130,6 @@ def _files_below(worktree: str) -> Iterator[os.DirEntry[str]]:
                 folders.append(entry.path)
             else:
                 yield entry
-
-
-def _if_recent(newest: int | None, now: int) -> int | None:
-    return newest if newest is not None and age_minutes(newest, now) <= WARNING_AFTER else None
 
 
 def _commit_time(worktree: str) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from holdfast.fleet.context import updates_life
 from holdfast.fleet.roster import list_agents
@@ -16,7 +16,7 @@ from holdfast.kernel.stops import refuse_stopped
 from holdfast.kernel.text import quote
 
 if TYPE_CHECKING:
-    from holdfast.fleet.context import AgentRequest, AgentResult, FleetContext
+    from holdfast.fleet.context import AgentResult, FleetContext
     from holdfast.fleet.rules.model import Arrival
 
     class Standing(TypedDict):
@@ -28,12 +28,6 @@ if TYPE_CHECKING:
         soft: bool
         hard: bool
 
-    class SyncRequest(AgentRequest):
-        """With `wait`, return once all agents are there."""
-
-        point: str
-        wait: NotRequired[bool]
-
 
 # A record that is committed wakes a waiting agent. So often, in seconds, it looks all the same.
 PAUSE = 5.0
@@ -42,13 +36,13 @@ SHORTEST_PAUSE = 0.2
 
 
 @updates_life
-def sync(context: FleetContext, request: SyncRequest) -> AgentResult:
-    """Write the checkpoint before a sync point, and the one after it once all are there. FLEET-23"""
-    id, point = request["agent"], request["point"]
+def sync(context: FleetContext, id: str, point: str, *, wait: bool = False) -> AgentResult:
+    """Write the checkpoint before a sync point, and the one after it once all are there; with `wait`, return then.
+    FLEET-23"""
     result = update(context, id, {"do": "arrive", "point": point})
     seen = _newest(context)
     found = look(context, point)
-    while request.get("wait") and found["state"] == "WAITING":
+    while wait and found["state"] == "WAITING":
         _refuse_overdue(point, found)
         refuse_stopped(context.worktree, "The checkpoint before it is saved.")
         if context.worktree.journal.wait(seen, PAUSE):

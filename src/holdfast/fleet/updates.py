@@ -13,12 +13,12 @@ from holdfast.fleet.context import AgentResult, changes_life, updates_life
 from holdfast.fleet.messages import bring_messages, tell_primary, unread_count
 from holdfast.fleet.rules.agent import decide, is_late
 from holdfast.fleet.rules.model import EPIC_README, PRIMARY, checkpoint_path
-from holdfast.fleet.rules.updates import has_news
+from holdfast.fleet.rules.updates import TOLD, was_stale
 from holdfast.kernel import clock
 from holdfast.kernel.commit import Order
 from holdfast.kernel.errors import Conflict, FenceLost, HoldfastError, Usage
 from holdfast.kernel.streams import works_offline
-from holdfast.kernel.text import quote
+from holdfast.kernel.text import nearest, quote
 from holdfast.processes.agent_process import own_process, process_state
 
 TYPE_CHECKING = False
@@ -26,87 +26,87 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from holdfast.fleet.context import AgentRequest, FleetAgent, FleetContext
-    from holdfast.kernel.commit import Outcome
+    from holdfast.fleet.context import FleetContext
 
-    class BeatRequest(AgentRequest, total=False):
-        """A field that is missing or None stays as it was. `busy_until` and `doing` declare a long
-        operation, until the next heartbeat that does not repeat them."""
-
-        step: str | None
-        done: Sequence[str] | None
-        next: Sequence[str] | None
-        files: Sequence[str] | None
-        file_notes: Mapping[str, str] | None
-        recovery: str | None
-        stage: str | None
-        phase: str | None
-        status: str | None
-        committed: bool
-        busy_until: str | None
-        doing: str | None
-        transcript: str | None
-        backup: bool
-
-    class BlockRequest(AgentRequest, total=False):
-        blocker: str
-        recovery: str | None
-
-    class UnblockRequest(AgentRequest, total=False):
-        """Without `blocker`, all blockers are resolved."""
-
-        blocker: str | None
-
-    class PhaseRequest(AgentRequest, total=False):
-        """`next` are the first steps of the new stage; by default those of its guide."""
-
-        stage: str
-        next: Sequence[str]
+# Kinds: a text that may be empty; one that may not; a list of texts; notes on files; a flag.
+TEXT, WORD, LIST, NOTES, FLAG = "text", "word", "list", "notes", "flag"
 
 
-# The fields of a heartbeat, and the checkpoint's fields that they set.
-_TEXT_FIELDS = {
-    "step": "current_step",
-    "recovery": "recovery_instructions",
-    "stage": "stage",
-    "phase": "phase",
-    "status": "status",
-}
+class BeatField:
+    """One field of a heartbeat: its option of the command line, its argument of the tool and of the library, and the field
+    of the checkpoint that a text `sets`. The tool has no argument where `tool`, its description, is None."""
+
+    def __init__(
+        self,
+        name: str,
+        kind: str,
+        option: str,
+        help: str,
+        *,
+        metavar: str | None = None,
+        tool: str | None = "",
+        sets: str = "",
+    ) -> None:
+        self.name, self.kind, self.option, self.help = name, kind, option, help
+        self.metavar, self.tool, self.sets = metavar, tool, sets
+
+
+FIELDS = (
+    BeatField("step", TEXT, "--step", "What you are doing right now.", sets="current_step"),
+    BeatField("done", LIST, "--done", "A step that is done; repeatable."),
+    BeatField("next", LIST, "--next", "A step still to do; repeatable. Replaces the list.", tool="Steps left."),
+    BeatField("files", LIST, "--file", "A file that you changed; repeatable.", metavar="PATH"),
+    BeatField("file_notes", NOTES, "--file-note", "How far a file is; repeatable.", metavar="PATH=TEXT", tool=None),
+    BeatField("recovery", TEXT, "--recovery", "How another agent would go on from here.", tool="How to continue.", sets="recovery_instructions"),
+    BeatField("stage", WORD, "--stage", "S2.P1, S2.P2 or S2.P3; never backwards.", tool="S2.P1, S2.P2 or S2.P3.", sets="stage"),
+    BeatField("phase", TEXT, "--phase", "The phase, as a short text.", sets="phase"),
+    BeatField("status", WORD, "--status", "IN_PROGRESS, WAITING or BLOCKED.", tool="Or WAITING, BLOCKED.", sets="status"),
+    BeatField("committed", FLAG, "--committed", "Everything is committed: clear the list of changed files.", tool="Clear the list of files."),
+    BeatField("busy_until", WORD, "--busy-until", "Expect no heartbeat before TIME.", metavar="TIME", tool="Such as 15:40."),
+    BeatField("doing", WORD, "--doing", "The long operation that --busy-until is about."),
+    BeatField("transcript", WORD, "--transcript", "The session's transcript; its growth is a sign of life.", metavar="FILE", tool=None),
+)  # fmt: skip
+NAMES = [field.name for field in FIELDS]
 
 
 @works_offline
 @updates_life
-def beat(context: FleetContext, request: BeatRequest) -> AgentResult:
-    """Save a heartbeat: what is done, what comes next, and how another agent would go on."""
+def beat(context: FleetContext, id: str, /, **given: Any) -> AgentResult:
+    """Save a heartbeat: what is done, what comes next, and how another agent would go on.
+
+    A field that is missing or None stays as it was, but `busy_until` and `doing` end with the next heartbeat that does
+    not repeat them.
+    """
+    for name in given.keys() - NAMES:
+        raise Usage(f"A heartbeat has no {name}.", hint=nearest(name, NAMES))
     command: dict[str, Any] = {
         "do": "beat",
         "set": {
-            field: request[name]  # type: ignore[literal-required]
-            for name, field in _TEXT_FIELDS.items()
-            if request.get(name) is not None
+            field.sets: given[field.name]
+            for field in FIELDS
+            if field.sets and given.get(field.name) is not None
         },
-        "completed_steps": _texts(request, "done"),
-        "files_modified": [_from_epic(context, path) for path in _texts(request, "files")],
-        "committed": bool(request.get("committed")),
+        "completed_steps": _texts(given, "done"),
+        "files_modified": [_from_epic(context, path) for path in _texts(given, "files")],
+        "committed": bool(given.get("committed")),
         "file_notes": {
             _from_epic(context, path): str(note)
-            for path, note in (request.get("file_notes") or {}).items()
+            for path, note in (given.get("file_notes") or {}).items()
         },
         "busy_until": "",
-        "doing": str(request.get("doing") or ""),
+        "doing": str(given.get("doing") or ""),
     }
-    next_steps = _texts(request, "next")
-    if next_steps:
+    if next_steps := _texts(given, "next"):
         command["set"]["next_steps"] = next_steps
-    if request.get("busy_until"):
-        command["busy_until"] = parse_time(str(request["busy_until"]), context.now)
-    if request.get("transcript"):
-        command["transcript"] = request["transcript"]
-    return update(context, request["agent"], command, backup=request.get("backup", True))
+    if given.get("busy_until"):
+        command["busy_until"] = parse_time(str(given["busy_until"]), context.now)
+    if given.get("transcript"):
+        command["transcript"] = given["transcript"]
+    return update(context, id, command)
 
 
-def _texts(request: BeatRequest, name: str) -> list[str]:
-    values: Any = request.get(name) or ()
+def _texts(given: Mapping[str, Any], name: str) -> list[str]:
+    values: Any = given.get(name) or ()
     if isinstance(values, str) or not all(
         isinstance(each, str) and each.strip() for each in values
     ):
@@ -141,42 +141,35 @@ def parse_time(text: str, now: int) -> str:
 
 
 @updates_life
-def block(context: FleetContext, request: BlockRequest) -> AgentResult:
+def block(
+    context: FleetContext, id: str, blocker: str, *, recovery: str | None = None
+) -> AgentResult:
     """Report what keeps the agent from working: status BLOCKED. FLEET-22"""
-    recovery = request.get("recovery")
     given = {"recovery_instructions": recovery} if recovery is not None else {}
-    command = {"do": "block", "blocker": request["blocker"], "set": given}
-    result = update(context, request["agent"], command)
-    sender = request["agent"]
-    result.next = [
-        f"holdfast agent send {PRIMARY} --from {quote(sender)} --subject 'ESCALATION - ...'"
-    ]
+    result = update(context, id, {"do": "block", "blocker": blocker, "set": given})
+    result.next = [f"holdfast agent send {PRIMARY} --from {quote(id)} --subject 'ESCALATION - ...'"]
     return result
 
 
 @updates_life
-def unblock(context: FleetContext, request: UnblockRequest) -> AgentResult:
+def unblock(context: FleetContext, id: str, blocker: str | None = None) -> AgentResult:
     """Resolve one blocker, or all of them."""
-    blocker = request.get("blocker")
-    command = {"do": "unblock", **({"blocker": blocker} if blocker else {})}
-    return update(context, request["agent"], command)
+    return update(context, id, {"do": "unblock", **({"blocker": blocker} if blocker else {})})
 
 
 @updates_life
-def phase(context: FleetContext, request: PhaseRequest) -> AgentResult:
-    """Write the last checkpoint of a stage, which starts the next one. FLEET-21, FLEET-85"""
-    stage = request["stage"]
-    command = {"do": "phase", "stage": stage, "next_steps": list(request.get("next", ()))}
-    result = update(context, request["agent"], command)
+def phase(context: FleetContext, id: str, stage: str, *, next: Sequence[str] = ()) -> AgentResult:
+    """Write the last checkpoint of a stage, which starts the next one. FLEET-21, FLEET-85. The `next` steps of the new
+    one are by default those of its guide."""
+    result = update(context, id, {"do": "phase", "stage": stage, "next_steps": list(next)})
     result.lines.append(f"Proceed to {stage}")
     result.next = [f"holdfast agent guide {stage}"]
     return result
 
 
 @updates_life
-def complete(context: FleetContext, request: AgentRequest) -> AgentResult:
+def complete(context: FleetContext, id: str) -> AgentResult:
     """Report the feature as done and free it; a message tells the Primary."""
-    id = request["agent"]
     agent = context.agent(id)
     feature = str((agent.state["checkpoint"] or {}).get("feature", ""))
     release = Order(agent.epic.stream("feature", feature), {"do": "release", "agent": id})
@@ -197,12 +190,7 @@ def complete(context: FleetContext, request: AgentRequest) -> AgentResult:
 
 
 def update(
-    context: FleetContext,
-    id: str,
-    command: Any,
-    *,
-    backup: bool = True,
-    others: Sequence[Order] = (),
+    context: FleetContext, id: str, command: Any, *, others: Sequence[Order] = ()
 ) -> AgentResult:
     """Carry out an update of a life: back up the file, write it, read it back. FLEET-33 to FLEET-40"""
     agent = context.agent(id)
@@ -217,7 +205,7 @@ def update(
         said = list(command.get("files_modified", []))
         changed, command["unchanged_files"] = changed_files.look(agent, said)
         command["files_modified"] = [*said, *changed]
-        _back_up(result, command, backup=backup)
+        _back_up(result, command)
     _add_circumstances(result, command)
     agent.writer.remember(agent.stream, agent.state, agent.head)
     order = Order(agent.stream, command, fence=caller["fence"], raise_removed=True)
@@ -238,7 +226,8 @@ def update(
         result.remember(caller)
     result.lines.append("Checkpoint updated")
     agent.write_copy()
-    if _is_written(agent, outcome):
+    path = agent.epic.path(checkpoint_path(agent.id))
+    if all(view["status"] != "failed" for view in outcome["views"] if view["path"] == path):
         _verify(result, command.get("stage") or command.get("set", {}).get("stage"))
     else:
         agent.reload()
@@ -249,13 +238,13 @@ def update(
     return result
 
 
-def _back_up(result: AgentResult, command: Any, *, backup: bool) -> None:
+def _back_up(result: AgentResult, command: Any) -> None:
     """Repair the file if it is broken, and back up what it says."""
     agent = result.agent
     content = repair_file(result)
     if agent.state["life"] is None:
         raise agent.lost(command["session"])
-    if not backup or not content:
+    if not content:
         return
     try:
         command["backup"] = backups.renew(agent.epic, agent.state, content, agent.context.now)
@@ -267,9 +256,12 @@ def _back_up(result: AgentResult, command: Any, *, backup: bool) -> None:
 def _add_circumstances(result: AgentResult, command: Any) -> None:
     """Add to a command what its caller does not say: EPIC_README.md, unread messages, the process."""
     agent, life = result.agent, result.agent.state["life"]
-    is_news = has_news(agent.state, command, agent.context.now)
+    is_news = command["do"] in TOLD or was_stale(agent.state, agent.context.now)
     command["readme"] = agent.readme_worktree() if is_news else ""
-    result.has_news = bool(command["readme"]) or _readme_waits(agent)
+    journal, due = agent.epic.workspace.journal, clock.precise(agent.context.now)
+    # An earlier edit of EPIC_README.md may be due to be tried again.
+    waits = journal.effects(due=due, kinds=[EPIC_README], limit=1)
+    result.has_news = bool(command["readme"] or waits)
     bring_messages(agent.epic, agent.id)
     command["unread"] = unread_count(agent.epic, agent.id)
     if life is not None and process_state(life["process"]) != "alive":
@@ -278,28 +270,17 @@ def _add_circumstances(result: AgentResult, command: Any) -> None:
         command["awaits"] = False
 
 
-def _readme_waits(agent: FleetAgent) -> bool:
-    """Whether an earlier edit of EPIC_README.md is due to be tried again."""
-    journal, now = agent.epic.workspace.journal, clock.precise(agent.context.now)
-    return bool(journal.effects(due=now, kinds=[EPIC_README], limit=1))
-
-
-def _is_written(agent: FleetAgent, outcome: Outcome) -> bool:
-    path = agent.epic.path(checkpoint_path(agent.id))
-    return all(view["status"] != "failed" for view in outcome["views"] if view["path"] == path)
-
-
 # The file before and after an update
 
 
 @changes_life
-def restore(context: FleetContext, request: AgentRequest) -> AgentResult:
+def restore(context: FleetContext, id: str) -> AgentResult:
     """Bring the newest valid backup back; FLEET-80."""
-    result = AgentResult(context.agent(request["agent"]))
+    result = AgentResult(context.agent(id))
     if not _restore_newest(result):
         raise HoldfastError(
             "ERROR: No backup found",
-            hint=f"A fresh one: holdfast agent restart {quote(request['agent'])}",
+            hint=f"A fresh one: holdfast agent restart {quote(id)}",
             kind="no_backup",
         )
     return result

@@ -10,7 +10,7 @@ from holdfast.fleet.rules import updates
 from holdfast.fleet.rules.model import FIELDS, agent_of, checkpoint_path, stem_of
 from holdfast.kernel import clock, conflicts
 from holdfast.kernel.clock import instant_of
-from holdfast.kernel.errors import Conflict, NotFound, Usage
+from holdfast.kernel.errors import Conflict, HoldfastError, NotFound, Usage
 from holdfast.kernel.rules import Decision
 from holdfast.kernel.text import quote
 
@@ -55,7 +55,7 @@ def decide(state: AgentState, command: Any, now: int) -> Decision:
     if what == "start":
         body = _begin_life(state, command, now)
         begun = {**state, "agent": body["agent"], "worktree": body["worktree"]}
-        told = _wishes(begun, command, body["checkpoint"], now)  # type: ignore[arg-type]
+        told = _readme_edits(begun, command, body["checkpoint"], now)  # type: ignore[arg-type]
         return Decision([("started", body)], told)
     if what == "resume":
         return _resume(state, command, now)
@@ -75,17 +75,14 @@ def decide(state: AgentState, command: Any, now: int) -> Decision:
         # From a life that is over: recorded, without an effect.
         return Decision([("late", {"command": command})])
     if state["checkpoint"] is None:
-        raise NotFound(
-            f"{state['agent']} has no checkpoint.",
-            hint=f"Begin with: holdfast agent start {quote(state['agent'])} --feature FEATURE",
-        )
+        raise unknown(state, state["agent"])
     if what == "pushed":
         pushed, known = command["snapshot"], state.get("snapshot")
         is_known = known is not None and known["commit"] == pushed["commit"]
         return Decision([] if is_known else [(what, {"snapshot": pushed})])
     body = updates.body_of(state, command, now)
     checkpoint = {**state["checkpoint"], **body["set"]}
-    return Decision([(what, body)], _wishes(state, command, checkpoint, now))
+    return Decision([(what, body)], _readme_edits(state, command, checkpoint, now))
 
 
 def _coordinate(state: AgentState, command: Any) -> Decision:
@@ -98,21 +95,17 @@ def _coordinate(state: AgentState, command: Any) -> Decision:
     return Decision([("coordinated", {"set": changed})] if changed else [])
 
 
-def _wishes(state: AgentState, command: Any, checkpoint: dict[str, Any], now: int) -> list[Wish]:
-    """The edits of EPIC_README.md after an update, if the file exists; a heartbeat seldom has any."""
+def _readme_edits(
+    state: AgentState, command: Any, checkpoint: dict[str, Any], now: int
+) -> list[Wish]:
+    """The edits of EPIC_README.md that follow, if the file exists; a heartbeat seldom has any."""
     if not command.get("readme"):
         return []
-    from holdfast.fleet.rules.epic_readme import edits_of_update
+    from holdfast.fleet.rules import epic_readme
 
-    return edits_of_update(state, command, checkpoint, now)
-
-
-def _last_wishes(state: AgentState, command: Any) -> list[Wish]:
-    if not command.get("readme"):
-        return []
-    from holdfast.fleet.rules.epic_readme import edits_of_ending
-
-    return edits_of_ending(state, command)
+    if command["do"] == "end":
+        return epic_readme.edits_of_ending(state, command)
+    return epic_readme.edits_of_update(state, command, checkpoint, now)
 
 
 def over(state: AgentState) -> Conflict:
@@ -125,6 +118,14 @@ def over(state: AgentState) -> Conflict:
         hint=f"A new life: holdfast agent start {quote(state['agent'])} --feature FEATURE",
         kind="agent_over",
     )
+
+
+def unknown(state: AgentState, id: str) -> HoldfastError:
+    """The error for an agent without a checkpoint."""
+    if state["past"]:
+        return over(state)
+    begin = f"Begin with: holdfast agent start {quote(id)} --feature FEATURE"
+    return NotFound(f"{id} has no checkpoint.", hint=begin)
 
 
 def is_late(state: AgentState, session: str) -> bool:
@@ -148,7 +149,7 @@ def _adopt(state: AgentState, command: Any) -> Decision:
         "unset": [],
         "text": command["text"],
         "worktree": command["worktree"],
-        **_machine(command),
+        **_known_of(command, "machine"),
     }
     return Decision([("edited_outside", body)])
 
@@ -189,19 +190,14 @@ def _begin_life(state: AgentState, command: Any, now: int) -> dict[str, Any]:
         "ended": ended,
         "file_notes": command.get("file_notes", {}),
         "has_status_file": command["has_status_file"],
-        **_machine(command),
-        **_origin(command),
+        **_known_of(command, "machine", "origin"),
     }
 
 
-def _machine(said: Any) -> dict[str, Any]:
-    """The worktree's machine; nothing when there is one machine only."""
-    return {"machine": said["machine"]} if said.get("machine") else {}
-
-
-def _origin(said: Any) -> dict[str, Any]:
-    """Where the work was before; nothing when it stays where it is."""
-    return {"origin": said["origin"]} if said.get("origin") else {}
+def _known_of(command: Any, *names: str) -> dict[str, Any]:
+    """Return what a command says of a life: nothing of `machine` when there is one only, of `origin` when the work
+    stays where it is, of `backup` when there was no file."""
+    return {name: command[name] for name in names if command.get(name)}
 
 
 def _continue(saved: dict[str, Any], agent: str, session: str, now: int) -> dict[str, Any]:
@@ -243,11 +239,9 @@ def _resume(state: AgentState, command: Any, now: int) -> Decision:
         "checkpoint": checkpoint,
         "has_status_file": command["has_status_file"],
         "ended": _ending(state, "resumed", state["agent"], now),
-        **({"backup": command["backup"]} if command.get("backup") else {}),
-        **_machine(command),
-        **_origin(command),
+        **_known_of(command, "backup", "machine", "origin"),
     }
-    return Decision([("resumed", body)], _wishes(state, command, checkpoint, now))
+    return Decision([("resumed", body)], _readme_edits(state, command, checkpoint, now))
 
 
 def _end(state: AgentState, command: Any, now: int) -> Decision:
@@ -265,7 +259,7 @@ def _end(state: AgentState, command: Any, now: int) -> Decision:
         over: AgentState = {**state, "checkpoint": None, "life": None}
         records.append(("started", _begin_life(over, command["then"], now)))
     moves = [(_path(state), _in_folder(state, command["archive"]))]
-    return Decision(records, _last_wishes(state, command), moves)
+    return Decision(records, _readme_edits(state, command, {}, now), moves)
 
 
 def _ending(state: AgentState, how: str, by: str, now: int, archive: str = "") -> Ending:

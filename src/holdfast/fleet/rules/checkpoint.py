@@ -17,6 +17,7 @@ from holdfast.fleet.rules.model import (
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.rules import Unparsable
+from holdfast.kernel.text import harmless, harmless_json, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -185,12 +186,7 @@ def write(checkpoint: dict[str, Any]) -> str:
     state = ordered.get("coordination_state")
     if isinstance(state, dict):
         ordered["coordination_state"] = _ordered(state, COORDINATION_FIELDS)
-    text = canonical_json.dump_indented(ordered) + "\n"
-    if text.isascii() and "\x7f" not in text:
-        return text
-    from holdfast.kernel.text import harmless_json
-
-    return harmless_json(text)
+    return harmless_json(canonical_json.dump_indented(ordered) + "\n")
 
 
 def _ordered(value: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
@@ -215,8 +211,6 @@ def status_gist(checkpoint: dict[str, Any], ready_for_sync: bool) -> dict[str, s
 
 
 def _status_values(checkpoint: dict[str, Any], ready_for_sync: bool) -> dict[str, str]:
-    from holdfast.kernel.text import harmless, one_line
-
     def line(value: object) -> str:
         return "" if value is None else harmless(one_line(str(value)))
 

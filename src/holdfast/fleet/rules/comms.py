@@ -9,9 +9,6 @@ mixed, because they share lines such as `**Acknowledge:** No action needed`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
-
 from holdfast.fleet.rules.model import (
     CADENCE,
     COMMS,
@@ -30,7 +27,11 @@ from holdfast.kernel.merge import merge_lines
 from holdfast.kernel.rules import Decision
 from holdfast.kernel.text import harmless, one_line
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+    from typing import Any, NotRequired, TypedDict
+
     from holdfast.journal.interface import Event
     from holdfast.kernel.views.reconcile import Change
 
@@ -320,7 +321,7 @@ def insert(text: str, message: str) -> str:
 
 
 def mark_read(text: str, numbers: Collection[int] | None) -> str:
-    """The file with these messages marked as read; without numbers, all of it.
+    """The file with these messages marked as read; without numbers, as earlier versions recorded it, all of it.
 
     The whole message is searched, because some have their mark on a line of its own.
     """

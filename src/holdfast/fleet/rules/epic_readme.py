@@ -8,15 +8,16 @@ it can be repeated after an edit of another program.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
 from holdfast.fleet.rules.model import EPIC_README, readme_key, short_of
 from holdfast.fleet.rules.updates import TOLD, was_stale
 from holdfast.kernel.merge import join_lines, lines_of, newline_of
 from holdfast.kernel.text import harmless, one_line
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
     from holdfast.fleet.rules.model import AgentState
     from holdfast.kernel.rules import Wish
 

@@ -230,9 +230,25 @@ def _one_line(value: object) -> str:
     return " ".join(str(value).splitlines())
 
 
+# The last step of the last stage.
+COMPLETION_STEP = f"""\
+### Step X: Complete {STAGES[-1]}
+
+1. **Final checkpoint update:**
+   - Update `phase`: "{COMPLETE_PHASE}"
+   - Update `status`: "COMPLETE"
+   - Update `can_resume`: false
+   - Update `completed_steps`: Add "{STAGES[-1]} complete"
+
+2. **Update STATUS:** `READY_FOR_SYNC: true`
+
+3. **Send Primary a message, and wait for S3**
+"""
+
+
 def transition_step(from_stage: str) -> str:
     """The last step of a stage, before the next one begins; FLEET-85."""
-    to = next_stage(from_stage)
+    to = STAGES[STAGES.index(from_stage) + 1]
     return f"""\
 ### Step X: Complete {from_stage} (Transition to {to})
 
@@ -253,37 +269,11 @@ def transition_step(from_stage: str) -> str:
 """
 
 
-def completion_step() -> str:
-    """The last step of the last stage."""
-    return f"""\
-### Step X: Complete {STAGES[-1]}
-
-1. **Final checkpoint update:**
-   - Update `phase`: "{COMPLETE_PHASE}"
-   - Update `status`: "COMPLETE"
-   - Update `can_resume`: false
-   - Update `completed_steps`: Add "{STAGES[-1]} complete"
-
-2. **Update STATUS:** `READY_FOR_SYNC: true`
-
-3. **Send Primary a message, and wait for S3**
-"""
-
-
-def next_stage(stage: str) -> str:
-    """The next stage; refused for the last one, and for an unknown one."""
-    if stage not in STAGES[:-1]:
-        raise Usage(
-            f"No stage of S2 follows {stage!r}.", hint=f"The stages are {', '.join(STAGES)}."
-        )
-    return STAGES[STAGES.index(stage) + 1]
-
-
 def guide(stage: str) -> str:
     """The part of a stage's guide about checkpoints; FLEET-24."""
     if stage not in STAGES:
         raise Usage(f"{stage!r} is no stage of S2.", hint=f"The stages are {', '.join(STAGES)}.")
-    last = completion_step() if stage == STAGES[-1] else transition_step(stage)
+    last = COMPLETION_STEP if stage == STAGES[-1] else transition_step(stage)
     tasks = "\n".join(f"{number}. {task}" for number, task in enumerate(TASKS[stage], 1))
     return f"""\
 ## {stage}: {PHASES[stage].split(" - ")[0]}

@@ -68,11 +68,6 @@ def add_backup(known: Sequence[str], name: str) -> list[str]:
     return [*others, *([name] if name else [])][-2 * BACKUPS_KEPT :]
 
 
-def has_news(state: AgentState, command: Any, now: int) -> bool:
-    """Whether an update leads to an edit of EPIC_README.md."""
-    return command["do"] in TOLD or was_stale(state, now)
-
-
 def was_stale(state: AgentState, now: int) -> bool:
     """Whether an agent comes back after a silence that was, or could have been, reported."""
     try:
