@@ -116,7 +116,7 @@ def test_the_mark_goes_with_the_second_session(repository: Path) -> None:
         ("view", {"path": "a.py"}, []),
     ],
 )
-def test_the_files_that_a_tool_changes(tool: str, given: object, paths: list[str]) -> None:
+def test_the_files_that_a_tool_changes(tool: str, given: dict[str, str], paths: list[str]) -> None:
     assert paths_of(tool, given) == paths
 
 

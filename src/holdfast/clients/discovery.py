@@ -15,6 +15,7 @@ from stat import S_ISREG
 from holdfast.clients.lines import MOST_BYTES, object_in, read_piece
 from holdfast.clients.table import NAMES, capability, clients_at_home, part
 from holdfast.kernel.errors import Usage
+from holdfast.kernel.plain_file import modified_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -150,13 +151,6 @@ def newest_first(paths: Iterable[str]) -> list[tuple[int, str]]:
     return sorted(found, reverse=True)
 
 
-def modified_at(path: str) -> int:
-    try:
-        return os.stat(path).st_mtime_ns // 1_000_000
-    except OSError:
-        return 0
-
-
 # Sessions
 
 
@@ -174,20 +168,10 @@ def sessions_in(folder: str, *, enough: int = ENOUGH) -> list[FoundSession]:
         for client in clients_at_home()
         for session in islice(finder_of(client).sessions(place), enough)
     ]
-    found += _sessions_kept_in(folder)
+    from holdfast.clients import kept
+
+    found += kept.sessions_kept_in(folder)
     return sorted(found, key=lambda each: (-each["modified"], each["client"], each["session"]))
-
-
-def _sessions_kept_in(folder: str) -> Iterable[FoundSession]:
-    from holdfast.clients.kept import sessions_kept_in
-
-    return sessions_kept_in(folder)
-
-
-def _kept_at(path: str) -> FoundSession | None:
-    from holdfast.clients.kept import kept_at
-
-    return kept_at(path)
 
 
 class Everywhere(SessionPlace):
@@ -253,7 +237,9 @@ def session_at(path: str) -> FoundSession | None:
     """The session that a transcript file holds; None where the file is no client's transcript."""
     client = identify(path)
     if not client:
-        return None if os.path.exists(path) else _kept_at(path)
+        from holdfast.clients import kept
+
+        return None if os.path.exists(path) else kept.kept_at(path)
     path = os.path.abspath(path)
     return finder_of(client).session_at(path, modified_at(path))
 

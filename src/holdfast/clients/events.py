@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from holdfast.clients.table import CLIENTS, part
+from holdfast.kernel.plain_file import list_names, modified_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -140,9 +141,8 @@ def text_of(payload: dict[str, Any], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def command_of(given: object) -> str:
+def command_of(given: dict[str, Any]) -> str:
     """What a shell is to run, out of a tool's arguments: one text, or a list of words."""
-    given = given if isinstance(given, dict) else {}
     value = given.get("command") or given.get("cmd")
     if isinstance(value, list):
         return " ".join(word for word in value if isinstance(word, str))
@@ -157,13 +157,13 @@ EDITS = str.split(
 _PATCHED = ("*** Update File: ", "*** Add File: ", "*** Delete File: ")
 
 
-def paths_of(tool: str, given: object) -> list[str]:
+def paths_of(tool: str, given: dict[str, Any]) -> list[str]:
     """The files that a tool is about to change, out of its arguments."""
-    if tool not in EDITS or not isinstance(given, dict):
+    if tool not in EDITS:
         return []
     for name in ("file_path", "filePath", "notebook_path", "path"):
-        if isinstance(given.get(name), str) and given[name]:
-            return [given[name]]
+        if path := text_of(given, name):
+            return [path]
     texts = [value for value in given.values() if isinstance(value, str)]
     return [
         line[len(mark) :].strip()
@@ -184,19 +184,13 @@ def read_event(events: dict[str, Means], name: str, payload: dict[str, Any]) -> 
     # Gemini CLI with `-p` puts what a hook said before the words of the person.
     event.prompt = text_of(payload, "prompt").rpartition("</hook_context>")[2].lstrip()
     event.transcript = text_of(payload, "transcript_path") or text_of(payload, "transcriptPath")
-    event.tool = _tool_of(payload)
-    event.command = command_of(_input_of(payload))
-    event.paths = paths_of(event.tool, _input_of(payload))
-    _note_question(event, payload)
+    event.tool = text_of(payload, "tool_name") or text_of(payload, "toolName")
+    given = payload.get("tool_input") or payload.get("toolInput")
+    given = given if isinstance(given, dict) else {}
+    event.command = command_of(given)
+    event.paths = paths_of(event.tool, given)
+    _note_question(event, payload, given)
     return event
-
-
-def _tool_of(payload: dict[str, Any]) -> str:
-    return text_of(payload, "tool_name") or text_of(payload, "toolName")
-
-
-def _input_of(payload: dict[str, Any]) -> object:
-    return payload.get("tool_input") or payload.get("toolInput")
 
 
 # Claude Code's answers, which other clients took over from it
@@ -294,30 +288,29 @@ QUESTION_TOOLS = ("AskUserQuestion", "ask_user_question", "ask_user", "request_u
 _LIMITS = ("rate_limit", "usage_limit", "billing_error")
 
 
-def _note_question(event: HookEvent, payload: dict[str, Any]) -> None:
+def _note_question(event: HookEvent, payload: dict[str, Any], given: dict[str, Any]) -> None:
     """Put what a client asks its person into an event; one that asks nothing means nothing."""
     if event.means == "tool" and event.tool in QUESTION_TOOLS:
-        event.asks = one_line(_permission(event.tool, _input_of(payload)))
+        event.asks = one_line(_permission(event.tool, given))
     if event.means != "waits":
         return
-    given = _input_of(payload)
-    event.given = given if isinstance(given, dict) else {}
+    event.given = given
     event.is_limit = event.name == "StopFailure" and text_of(payload, "error") in _LIMITS
-    event.asks = one_line(_asked_of(event.name, payload))
+    event.asks = one_line(_find_question(event, payload))
     if not event.asks:
         event.means = "nothing"
 
 
-def _asked_of(name: str, payload: dict[str, Any]) -> str:
+def _find_question(event: HookEvent, payload: dict[str, Any]) -> str:
     """What a person is asked for in the client; empty where nothing waits for a person."""
-    if name == "PermissionRequest":
-        return _permission(_tool_of(payload), _input_of(payload))
-    if name == "Notification":
+    if event.name == "PermissionRequest":
+        return _permission(event.tool, event.given)
+    if event.name == "Notification":
         is_question = text_of(payload, "notification_type") in _NOTICES
         return text_of(payload, "message") if is_question else ""
-    if name == "Elicitation":
+    if event.name == "Elicitation":
         return text_of(payload, "message") or "A server asks for an input."
-    if name == "StopFailure":
+    if event.name == "StopFailure":
         error, said = text_of(payload, "error"), text_of(payload, "last_assistant_message")
         asked = said or error or "no reason was given"
         return asked if error in _LIMITS else f"An error ended the turn: {asked}"
@@ -328,8 +321,7 @@ def one_line(text: str) -> str:
     return " ".join(text.split())[:LONGEST_QUESTION]
 
 
-def _permission(tool: str, given: object) -> str:
-    given = given if isinstance(given, dict) else {}
+def _permission(tool: str, given: dict[str, Any]) -> str:
     questions = given.get("questions")
     if isinstance(questions, list) and questions and isinstance(questions[0], dict):
         return text_of(questions[0], "question") or "A question"
@@ -354,13 +346,17 @@ def note_time(workspace: Workspace, client: str, name: str, now: int) -> None:
         return
     try:
         path = os.path.join(workspace.prepare_private(SEEN), f"{client}.{name}")
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        try:
-            os.utime(descriptor, ns=(now * 1_000_000, now * 1_000_000))
-        finally:
-            os.close(descriptor)
+        _touch(path, os.O_NOFOLLOW, now)
     except OSError:
         return
+
+
+def _touch(path: str, how: int, at: int) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | how, 0o600)
+    try:
+        os.utime(descriptor, ns=(at * 1_000_000, at * 1_000_000))
+    finally:
+        os.close(descriptor)
 
 
 def prepare_times(workspace: Workspace, client: str) -> None:
@@ -371,26 +367,18 @@ def prepare_times(workspace: Workspace, client: str) -> None:
         if means not in TIMED_BY_LAUNCHER:
             continue
         try:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-            descriptor = os.open(f"{folder}/{client}.{name}", flags, 0o600)
+            _touch(f"{folder}/{client}.{name}", os.O_EXCL, 0)
         except FileExistsError:
             continue
-        try:
-            os.utime(descriptor, ns=(0, 0))
-        finally:
-            os.close(descriptor)
 
 
 def last_times(workspace: Workspace) -> dict[str, dict[str, int]]:
     """For each client, when its events last came in, in milliseconds."""
     folder = os.path.join(workspace.private, SEEN)
     found: dict[str, dict[str, int]] = {}
-    for file in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
+    for file in list_names(folder):
         client, _, name = file.partition(".")
-        try:
-            at = os.stat(os.path.join(folder, file)).st_mtime_ns // 1_000_000
-        except OSError:
-            continue
+        at = modified_at(os.path.join(folder, file))
         if at:
             found.setdefault(client, {})[name] = at
     return found

@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from holdfast.clients.lines import read_piece
+from holdfast.clients.lines import read_piece, size_of
 from holdfast.clients.usage.model import TOKENS, count
+from holdfast.kernel.plain_file import list_names
 
 TAIL = 1 << 20
 
@@ -51,7 +52,7 @@ class ForkingClient(Protocol):
 def overlay(home: str, folder: str, fresh: tuple[str, ...]) -> None:
     """Fill a folder with links to all that a client keeps in its home, except what it writes down of sessions."""
     os.makedirs(folder, 0o700)
-    for name in os.listdir(home) if os.path.isdir(home) else ():
+    for name in list_names(home):
         if not name.startswith(fresh):
             os.symlink(os.path.join(home, name), os.path.join(folder, name))
 
@@ -67,11 +68,7 @@ def copy(source: str, target: str) -> None:
 
 def tail_of(path: str) -> bytes:
     """The end of a transcript, which tells the model and the count of its last turn."""
-    try:
-        size = os.path.getsize(path)
-    except OSError:
-        return b""
-    return read_piece(path, TAIL, max(0, size - TAIL))
+    return read_piece(path, TAIL, max(0, size_of(path) - TAIL))
 
 
 def tokens_of(*numbers: Any) -> dict[str, int]:

@@ -12,7 +12,7 @@ from holdfast.clients.conversation import COUNTED_CALL, SessionEvent
 from holdfast.kernel import canonical_json
 from holdfast.kernel.digest import digest
 from holdfast.kernel.errors import HoldfastError
-from holdfast.kernel.plain_file import read_plain, write_synced
+from holdfast.kernel.plain_file import list_names, read_plain, write_synced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,20 +90,14 @@ def find_file(found: FoundSession) -> str:
 
 def _projects() -> list[str]:
     root = user_folder_of_sessions()
-    try:
-        return [os.path.join(root, name) for name in sorted(os.listdir(root))]
-    except OSError:
-        return []
+    return [os.path.join(root, name) for name in list_names(root)]
 
 
 def list_files(folders: Sequence[str]) -> Iterator[str]:
     """Return the files of kept sessions in some folders."""
     for folder in folders:
-        try:
-            names = sorted(os.listdir(folder))
-        except OSError:
-            continue
-        yield from (os.path.join(folder, name) for name in names if name.endswith(SUFFIX))
+        names = (name for name in list_names(folder) if name.endswith(SUFFIX))
+        yield from (os.path.join(folder, name) for name in names)
 
 
 def list_all(cwd: str) -> Iterator[str]:

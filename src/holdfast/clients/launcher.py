@@ -12,7 +12,7 @@ import os
 import sys
 
 from holdfast.kernel.errors import HoldfastError, from_os_error
-from holdfast.kernel.plain_file import read_plain, write_synced
+from holdfast.kernel.plain_file import list_names, modified_at, read_plain, write_synced
 from holdfast.version import __version__
 
 TYPE_CHECKING = False
@@ -215,26 +215,22 @@ def failures() -> list[StartFailure]:
     """The hooks that could not be started, the last first."""
     folder = os.path.join(folder_of_user(), FAILED)
     found: list[StartFailure] = []
-    for name in os.listdir(folder) if os.path.isdir(folder) else []:
+    for name in list_names(folder):
         place = os.path.join(folder, name)
         reason, _, where = content_of(place).partition("\n")
-        try:
-            at = os.stat(place).st_mtime_ns // 1_000_000
-        except OSError:
-            continue
-        hook = " ".join(name.split(".", 1))
+        hook, at = " ".join(name.split(".", 1)), modified_at(place)
         reason = reason.strip() or WITHOUT_REASON
         found.append({"hook": hook, "at": at, "reason": reason, "folder": where.strip()})
-    return sorted(found, key=lambda one: one["at"], reverse=True)
+    return sorted((one for one in found if one["at"]), key=lambda one: -one["at"])
 
 
 def forget_failures() -> int:
     """After a person saw them: how many there were."""
-    count = len(failures())
     folder = os.path.join(folder_of_user(), FAILED)
-    for name in os.listdir(folder) if os.path.isdir(folder) else []:
+    names = list_names(folder)
+    for name in names:
         os.unlink(os.path.join(folder, name))
-    return count
+    return len(names)
 
 
 def quote(value: str) -> str:

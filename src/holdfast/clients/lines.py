@@ -14,7 +14,6 @@ from holdfast.kernel import canonical_json
 from holdfast.kernel.canonical_json import table_of, text_of
 from holdfast.kernel.digest import digest
 from holdfast.kernel.patterns import compile_later
-from holdfast.kernel.plain_file import read_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,8 +34,6 @@ CHUNK = 1 << 20
 LONGEST_LINE = 32 << 20
 # Enough that an id or a time is among them: many lines end alike.
 TAIL = 4096
-# A larger file of one object is none of a client's.
-LARGEST_FILE = 32 << 20
 # How much of a file's beginning is read to tell whose it is, at first and at most.
 FIRST_BYTES, MOST_BYTES = 4096, 1 << 20
 
@@ -183,14 +180,6 @@ def cwd_in(raw: bytes) -> str:
     """The folder that the first `cwd` of some bytes names; the last line of them may be cut."""
     found = _CWD.search(raw)
     return json_text(found[1]) if found else ""
-
-
-def read_object(path: str) -> dict[str, Any]:
-    """The object in a JSON file; empty when there is none or it cannot be read."""
-    try:
-        return object_in(read_plain(path, LARGEST_FILE))
-    except OSError:
-        return {}
 
 
 def size_of(path: str) -> int:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 
-from holdfast.clients.lines import FIRST_BYTES, MOST_BYTES, first_line, read_object, read_piece
+from holdfast.clients.lines import FIRST_BYTES, MOST_BYTES, first_line, read_piece
 from holdfast.clients.table import CLIENTS, home_of
-from holdfast.kernel.canonical_json import text_of
+from holdfast.kernel.canonical_json import read_table, text_of
+from holdfast.kernel.plain_file import list_names
 from holdfast.processes import identity
 
 TYPE_CHECKING = False
@@ -104,19 +105,15 @@ def _is_same(path: str, other: str) -> bool:
 
 def _registered(session: str) -> Liveness | None:
     folder = os.path.join(home_of("claude"), "sessions")
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        return None
-    for name in names:
-        record = read_object(os.path.join(folder, name)) if name.endswith(".json") else {}
+    for name in list_names(folder):
+        record = read_table(os.path.join(folder, name)) if name.endswith(".json") else {}
         if record.get("sessionId") == session:
             return _state_of(record)
     return None
 
 
 def _record_of(pid: int) -> dict[str, Any]:
-    return read_object(os.path.join(home_of("claude"), "sessions", f"{pid}.json"))
+    return read_table(os.path.join(home_of("claude"), "sessions", f"{pid}.json"))
 
 
 def _state_of(record: dict[str, Any]) -> Liveness | None:

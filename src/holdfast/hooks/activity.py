@@ -26,6 +26,7 @@ import os
 
 from holdfast import registry
 from holdfast.kernel import clock
+from holdfast.kernel.plain_file import modified_at
 from holdfast.session import session_files
 
 TYPE_CHECKING = False
@@ -70,7 +71,7 @@ def follow_spending(session: str, workspace: Workspace, now: int) -> None:
     """Let the features check what a session spent, if its client wrote anything since the last look."""
     if not session or not is_any("spends", workspace):
         return
-    from holdfast.clients.discovery import files_of, modified_at
+    from holdfast.clients.discovery import files_of
 
     looked = session_files.seen_at(workspace, session, SPENT)
     # A database has what is new in its log.

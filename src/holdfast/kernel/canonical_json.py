@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import sys
 
+from holdfast.kernel.plain_file import read_plain
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -184,3 +186,11 @@ def table_of(value: Any) -> dict[str, Any]:
 def list_of(value: Any) -> list[Any]:
     """A list; empty for anything else."""
     return value if isinstance(value, list) else []
+
+
+def read_table(path: str) -> dict[str, Any]:
+    """Return the object in a JSON file; empty where there is none, or it cannot be read."""
+    try:
+        return table_of(loads(read_plain(path).decode()))
+    except (OSError, ValueError):
+        return {}

@@ -88,6 +88,22 @@ def is_nested_deeper(text: str, deepest: int) -> bool:
     return False
 
 
+def list_names(folder: str) -> list[str]:
+    """Return the names in a folder, sorted; none where it cannot be listed."""
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
+
+
+def modified_at(path: str) -> int:
+    """Return when a file was written to last, in milliseconds; 0 where that cannot be told."""
+    try:
+        return os.stat(path).st_mtime_ns // 1_000_000
+    except (OSError, ValueError):
+        return 0
+
+
 # Writing
 
 # There is no room for data: a file can still be made, with nothing in it.

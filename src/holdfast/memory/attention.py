@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from holdfast.clients import kept
 from holdfast.clients.discovery import SessionPlace, finder_of
-from holdfast.clients.lines import read_object
 from holdfast.clients.table import home_of
 from holdfast.kernel import clock
+from holdfast.kernel.canonical_json import read_table
 from holdfast.kernel.text import plural
 from holdfast.registry import SETTINGS, Attention
 
@@ -25,7 +25,7 @@ WARN_DAYS = 7
 
 def cleanup_days() -> int:
     """Return after how many days Claude Code deletes a transcript."""
-    said = read_object(os.path.join(home_of("claude"), "settings.json")).get(CLEANUP_SETTING)
+    said = read_table(os.path.join(home_of("claude"), "settings.json")).get(CLEANUP_SETTING)
     return (
         said if isinstance(said, int) and not isinstance(said, bool) and said >= 0 else CLEANUP_DAYS
     )

@@ -21,6 +21,7 @@ from holdfast.observe.mentions import paths_in, whole_words
 from holdfast.observe.model import (
     ROOM,
     clipped,
+    fitting,
     lighten,
     newest,
     shrink,
@@ -324,15 +325,8 @@ def ending(output: str) -> str:
     lines = [line.rstrip() for line in output.strip().split("\n") if line.strip()]
     if len(lines) > 1 and lines[0].startswith("Exit code"):
         lines = lines[1:]
-    kept: list[str] = []
-    room = 360
-    for each in reversed(lines[-8:]):
-        line = clipped(each.strip(), 160)
-        room -= len(line) + 1
-        if room < 0:
-            break
-        kept.insert(0, line)
-    return "\n".join(kept)
+    last = [clipped(line.strip(), 160) for line in reversed(lines[-8:])]
+    return "\n".join(fitting(last, 360, lambda line: len(line) + 1)[::-1])
 
 
 def _moved_by(seen: Observation, folder: str, line: str) -> tuple[list[str], list[str]]:
@@ -351,18 +345,10 @@ def _moved_by(seen: Observation, folder: str, line: str) -> tuple[list[str], lis
 
 
 def _bounded_paths(seen: Observation, folder: str, words: list[str]) -> list[str]:
-    kept: list[str] = []
-    room = 600
-    for word in words:
-        path = relative(seen, word.strip("\"'"))
-        if not path or path[0] in "-/.$*" or "\n" in path:
-            continue
-        path = (f"{folder}/{path}" if folder else path).rstrip("/")
-        room -= len(path) + 1
-        if room < 0:
-            break
-        kept.append(path)
-    return kept
+    paths = (relative(seen, word.strip("\"'")) for word in words)
+    plain = (path for path in paths if path and path[0] not in "-/.$*" and "\n" not in path)
+    found = ((f"{folder}/{path}" if folder else path).rstrip("/") for path in plain)
+    return fitting(found, 600, lambda path: len(path) + 1)
 
 
 COMMAND_STEPS: dict[str, Any] = {"run": _add_run}

@@ -8,6 +8,7 @@ from holdfast.observe.mentions import names_in, paths_in, whole_words
 from holdfast.observe.model import (
     HALF_LIFE,
     ROOM,
+    fitting,
     lighten,
     newest,
     shrink,
@@ -190,14 +191,9 @@ def name_all(seen: Observation, text: str, use: float, number: int) -> None:
                 known[1] = number
     if len(names) == before or sum(map(len, names)) + 16 * len(names) <= ROOM["names"]:
         return
-    room = ROOM["names"] * 9 // 10
-    kept = {}
-    for _, name in sorted([(-known[0], name) for name, known in names.items()]):
-        room -= len(name) + 16
-        if room < 0:
-            break
-        kept[name] = names[name]
-    seen["names"] = kept
+    heaviest = [name for _, name in sorted([(-known[0], name) for name, known in names.items()])]
+    kept = fitting(heaviest, ROOM["names"] * 9 // 10, lambda name: len(name) + 16)
+    seen["names"] = {name: names[name] for name in kept}
 
 
 def mark_gone(seen: Observation, removed: list[str], made: list[str]) -> None:

@@ -12,9 +12,12 @@ from holdfast.kernel.patterns import compile_later
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, NotRequired, TypedDict
+    from collections.abc import Callable, Iterable
+    from typing import Any, NotRequired, TypedDict, TypeVar
 
     from holdfast.clients.conversation import Task
+
+    T = TypeVar("T")
 
     class Said(TypedDict):
         """Words of the person or of the agent. `call`: how many tool calls came before."""
@@ -232,15 +235,8 @@ def lighten(table: dict[str, float], room: int) -> None:
     """Drop the lightest keys of a table of weights that has grown too large."""
     if sum(map(len, table)) + 12 * len(table) <= room:
         return
-    room = room * 5 // 6
-    kept: set[str] = set()
-    for _, key in sorted([(-weight, key) for key, weight in table.items()]):
-        room -= len(key) + 12
-        if room < 0:
-            break
-        kept.add(key)
-    for key in [key for key in table if key not in kept]:
-        del table[key]
+    heaviest = [key for _, key in sorted([(-weight, key) for key, weight in table.items()])]
+    _keep_only(table, fitting(heaviest, room * 5 // 6, lambda key: len(key) + 12))
 
 
 def weight_now(weight: float, seen: Observation) -> float:
@@ -265,28 +261,31 @@ def shrink(table: dict[str, Any], room: int, most: int, *, keep: str) -> None:
     }
     if len(table) <= most and sum(sizes.values()) <= room:
         return
-    room = room * 9 // 10
-    kept: set[str] = set()
-    for key in sorted(table, key=lambda key: (key != keep, -table[key]["weight"], key)):
-        room -= sizes[key]
-        if room < 0 or len(kept) == most * 9 // 10:
-            break
-        kept.add(key)
-    for key in [key for key in table if key not in kept]:
+    heaviest = sorted(table, key=lambda key: (key != keep, -table[key]["weight"], key))
+    _keep_only(table, fitting(heaviest[: most * 9 // 10], room * 9 // 10, sizes.__getitem__))
+
+
+def _keep_only(table: dict[str, Any], kept: list[str]) -> None:
+    for key in table.keys() - kept:
         del table[key]
+
+
+def fitting(items: Iterable[T], room: int, size: Callable[[T], int]) -> list[T]:
+    """The first items, as many as there is room for."""
+    kept = []
+    for item in items:
+        room -= size(item)
+        if room < 0:
+            break
+        kept.append(item)
+    return kept
 
 
 def newest(items: list[Any], most: int, room: int) -> list[Any]:
     items = items[-most:]
     if size_of(items) <= room:
         return items
-    kept: list[Any] = []
-    for item in reversed(items):
-        room -= size_of(item) + 2
-        if room < 0:
-            break
-        kept.insert(0, item)
-    return kept
+    return fitting(items[::-1], room, lambda item: size_of(item) + 2)[::-1]
 
 
 def oldest(items: list[Any], most: int, room: int) -> list[Any]:

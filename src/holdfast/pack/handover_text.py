@@ -6,13 +6,11 @@ import os
 
 from holdfast.clients.table import title_of
 from holdfast.kernel import clock
+from holdfast.kernel.durations import describe_age
 from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.text import code, command
 from holdfast.session.rules.fields import STORED, UNKNOWN_ISSUE, field_of, one_line
-from holdfast.session.rules.handover import (
-    calls_since_stated,
-    edits_since_stated,
-)
+from holdfast.session.rules.handover import count_since_stated
 from holdfast.session.rules.model import empty_progress
 from holdfast.session.rules.progress import claim_line
 from holdfast.session.rules.prompt import (
@@ -49,10 +47,8 @@ STILL_AT_WORK = "That session is at work at this moment. Do not continue its wor
 
 def how_long(milliseconds: int) -> str:
     """A duration as people say it."""
-    for unit, name in ((clock.DAY, "d"), (clock.HOUR, "h"), (clock.MINUTE, "min")):
-        if milliseconds >= unit:
-            return f"{milliseconds // unit} {name}"
-    return "less than a minute"
+    count, unit = describe_age(milliseconds // 1000)
+    return "less than a minute" if unit == "s" else f"{count} {unit}"
 
 
 def age_of(instant: int, now: int) -> str:
@@ -153,7 +149,7 @@ def stated_part(
     stated, last = state.get("stated"), state["last"]
     at = stated["at"] if stated else last["at"] if last else ""
     age = age_of(clock.parse(at), now) if at else "at an unknown time"
-    edits, calls = edits_since_stated(state), calls_since_stated(state)
+    edits, calls = (count_since_stated(state, what) for what in ("edits", "calls"))
     if edits:
         age += f", {edits} edit{'s' if edits != 1 else ''} before now"
     since: list[str] = []

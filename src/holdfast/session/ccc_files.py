@@ -114,16 +114,12 @@ def is_followed(workspace: Workspace, name: str) -> bool:
     """Whether a file of the protocol counts. One that git tracks came with the repository: its author would
     choose the issue that is commented on with this user's key. It counts once a person trusted it, for as
     long as it names no other issue. One that git does not track is the user's own."""
-    if not _is_tracked(workspace, name):
+    folder = os.path.realpath(os.path.join(workspace.root, folder_of(workspace)))
+    if not os.path.lexists(os.path.join(folder, name)) or not is_tracked(folder, name):
         return True
     if name == STATE_FILE and not is_trusted(workspace, FOLLOWED + name):
         return False
     return all(is_known_here(workspace, ISSUE + issue) for issue in issues_named(workspace, name))
-
-
-def _is_tracked(workspace: Workspace, name: str) -> bool:
-    folder = os.path.realpath(os.path.join(workspace.root, folder_of(workspace)))
-    return os.path.lexists(os.path.join(folder, name)) and is_tracked(folder, name)
 
 
 def issues_named(workspace: Workspace, name: str) -> list[str]:

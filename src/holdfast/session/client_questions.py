@@ -7,11 +7,13 @@ session, which says that the person answered there.
 from __future__ import annotations
 
 import os
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from holdfast.kernel import canonical_json, clock
-from holdfast.kernel.plain_file import read_plain, write_aside
+from holdfast.kernel.plain_file import unlink_if_any, write_aside
 from holdfast.kernel.workspace import Workspace, worktrees
+from holdfast.session import client_process, session_files
+from holdfast.session.session_files import list_small_files, read_texts
 
 
 class WaitingSession(TypedDict):
@@ -26,6 +28,7 @@ class WaitingSession(TypedDict):
 
 
 FOLDER = "waiting"
+NAMES = ("client", "session", "event", "asks", "at", "root")
 # The event by which clients repeat, in general words, what they have just asked.
 ECHO = "Notification"
 # A client that was left open for longer waits for no person any more.
@@ -38,7 +41,7 @@ def note(
     """Keep that a session waits; whether that is news. The first moment counts. A notification that follows
     a question says less than the question did."""
     path = path_of(workspace, session)
-    known = _read(path)
+    known = read_texts(path, NAMES)
     is_echo = known is not None and event == ECHO and known["event"] != ECHO
     if known is not None and (known["asks"] == asks or is_echo):
         return False
@@ -62,29 +65,19 @@ def path_of(workspace: Workspace, session: str) -> str:
 
 def forget(workspace: Workspace, session: str) -> None:
     """A person answered: the session waits no longer."""
-    try:
-        os.unlink(path_of(workspace, session))
-    except OSError:
-        return
+    unlink_if_any(path_of(workspace, session))
 
 
 def read(workspace: Workspace, session: str) -> WaitingSession | None:
-    return _read(path_of(workspace, session))
+    found: WaitingSession | None = read_texts(path_of(workspace, session), NAMES)
+    return found
 
 
 def list_waiting(workspace: Workspace, now: int) -> list[WaitingSession]:
     """The sessions of all worktrees that wait for a person, the longest first."""
-    found = []
-    for root in worktrees(workspace):
-        folder = os.path.join(workspace.at(root).private, FOLDER)
-        try:
-            names = os.listdir(folder)
-        except OSError:
-            continue
-        for name in names:
-            one = None if name.endswith("~") else _read(os.path.join(folder, name))
-            if one is not None and _still_waits(workspace, one, now):
-                found.append(one)
+    folders = [os.path.join(workspace.at(root).private, FOLDER) for root in worktrees(workspace)]
+    kept = (read_texts(path, NAMES) for folder in folders for path in list_small_files(folder))
+    found = [one for one in kept if one and _still_waits(workspace, one, now)]
     return sorted(found, key=lambda one: (one["at"], one["session"]))
 
 
@@ -92,20 +85,9 @@ def _still_waits(workspace: Workspace, one: WaitingSession, now: int) -> bool:
     if now - clock.parse(one["at"]) > LONGEST:
         return False
     from holdfast.processes.agent_process import process_state
-    from holdfast.session import client_process, session_files
 
     process = session_files.read(workspace, one["session"], client_process.NAME).get("process")
     try:
         return not isinstance(process, dict) or process_state(process) != "gone"  # type: ignore[arg-type]
     except (KeyError, TypeError, AttributeError):
         return True
-
-
-def _read(path: str) -> WaitingSession | None:
-    try:
-        value: Any = canonical_json.loads(read_plain(path).decode())
-    except (OSError, ValueError):
-        return None
-    names = ("client", "session", "event", "asks", "at", "root")
-    is_sound = isinstance(value, dict) and all(isinstance(value.get(name), str) for name in names)
-    return value if is_sound else None

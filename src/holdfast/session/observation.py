@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import os
 
-import apsw
-
 from holdfast.clients.discovery import is_of_project, source_of
 from holdfast.clients.lines import Unread
 from holdfast.clients.usage import amounts
-from holdfast.clients.usage.reader import forget_observation, has_news, key_of, refresh
-from holdfast.clients.usage.tally import in_memory, open_tally
-from holdfast.kernel.errors import StoreAway
+from holdfast.clients.usage.reader import forget_observation, has_news, key_of
+from holdfast.clients.usage.tally import open_tally
 from holdfast.kernel.text import split_words
 from holdfast.kernel.workspace import worktrees
 from holdfast.observe.model import is_empty
@@ -90,27 +87,24 @@ def look(
 
 def look_at(workspace: Workspace, sources: list[Source], *, now: int) -> Look | None:
     """The same for the files of a session, its own first."""
-    if not sources:
-        return None
-    with open_tally(workspace.home) as tally:
-        try:
-            return _read_tally(tally, workspace, sources, now)
-        except apsw.Error:
-            with in_memory() as fresh:
-                return _read_tally(fresh, workspace, sources, now)
+
+    def read(tally: Tally, refresh_all: spending.Refresh) -> Look | None:
+        refresh_all(sources)
+        return _read_tally(tally, sources[0])
+
+    return spending.with_tally(workspace, now, read, observes=True) if sources else None
 
 
-def _read_tally(tally: Tally, workspace: Workspace, sources: list[Source], now: int) -> Look | None:
-    refresh(tally, sources, now, spending.redaction_of(workspace), fold_events)
-    key = key_of(sources[0])
+def _read_tally(tally: Tally, source: Source) -> Look | None:
+    key = key_of(source)
     seen: Observation | None = tally.observed(key)
     if seen is None or is_empty(seen):
         return None
     tokens, window = amounts.context_of(tally, key)
     full = None if tokens is None or not window else 100 * tokens / window
     return {
-        "client": sources[0]["client"],
-        "path": sources[0]["path"],
+        "client": source["client"],
+        "path": source["path"],
         "seen": seen,
         "context": full,
         "context_at": str((tally.session(key).get("context") or {}).get("at") or ""),
@@ -137,8 +131,7 @@ def look_at_each(
             for key, one in zip(keys, seen, strict=True)
         ]
 
-    found: list[Seen] = spending.with_tally(workspace, now, read)
-    return found
+    return spending.with_tally(workspace, now, read)
 
 
 def read_once(found: FoundSession, rules: Mapping[str, str] | None = None) -> Observation | None:
@@ -232,14 +225,7 @@ def forget(workspace: Workspace, session: str) -> int:
 
 def _erase(workspace: Workspace, change: Callable[[Tally], int]) -> int:
     with open_tally(workspace.home) as tally:
-        if not tally.begin():
-            raise StoreAway("usage.db cannot be written to now.", hint="Try again.")
-        done = False
-        try:
-            changed = change(tally)
-            done = True
-        finally:
-            tally.end(keep=done)
+        changed = tally.write(lambda: change(tally))
         if changed:
             tally.compact()
     return changed

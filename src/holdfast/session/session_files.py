@@ -7,11 +7,13 @@ from __future__ import annotations
 import os
 
 from holdfast.kernel import canonical_json, clock
+from holdfast.kernel.canonical_json import read_table
 from holdfast.kernel.digest import id_of
-from holdfast.kernel.plain_file import read_plain, write_all
+from holdfast.kernel.plain_file import list_names, modified_at, unlink_if_any, write_aside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from holdfast.kernel.workspace import Workspace
@@ -50,21 +52,24 @@ def folder_of(workspace: Workspace, session: str) -> str:
 
 def read(workspace: Workspace, session: str, name: str) -> dict[str, Any]:
     """What was kept under a name; nothing when it is not there, or damaged."""
-    return _read(os.path.join(folder_of(workspace, session), name))
+    return read_table(os.path.join(folder_of(workspace, session), name))
 
 
-def _read(path: str) -> dict[str, Any]:
-    try:
-        value = canonical_json.loads(read_plain(path).decode())
-    except (OSError, ValueError):
-        return {}
-    return value if isinstance(value, dict) else {}
+def read_texts(path: str, names: Sequence[str]) -> Any:
+    """Return what another small file keeps; None unless it has a text under each of these names."""
+    value = read_table(path)
+    return value if all(isinstance(value.get(name), str) for name in names) else None
+
+
+def list_small_files(folder: str) -> Iterator[str]:
+    """Return the small files in a folder, without those that are being written."""
+    return (os.path.join(folder, name) for name in list_names(folder) if not name.endswith("~"))
 
 
 def every(workspace: Workspace, name: str) -> list[dict[str, Any]]:
     """What all the slots of this worktree keep under a name, of all sessions."""
     parent = os.path.join(workspace.private, FOLDER)
-    found = (_read(os.path.join(parent, folder, name)) for folder in _names(parent))
+    found = (read_table(os.path.join(parent, folder, name)) for folder in list_names(parent))
     return [value for value in found if value]
 
 
@@ -72,14 +77,7 @@ def keep(workspace: Workspace, session: str, name: str, value: dict[str, Any]) -
     """OSError where it cannot be written: a caller that counts on it must know. Not synced: it matters as
     long as the session runs, and no session outlives its machine."""
     path = os.path.join(_prepare(workspace, session), name)
-    unfinished = f"{path}.{os.getpid()}"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(unfinished, flags, 0o600)
-    try:
-        write_all(descriptor, canonical_json.dumps(value).encode())
-    finally:
-        os.close(descriptor)
-    os.rename(unfinished, path)
+    write_aside(path, canonical_json.dumps(value).encode())
 
 
 def remember_transcript(workspace: Workspace, session: str, path: str) -> None:
@@ -90,23 +88,16 @@ def remember_transcript(workspace: Workspace, session: str, path: str) -> None:
 
 def has_started(workspace: Workspace, session: str) -> bool:
     """Whether a start of the session was seen."""
-    return any(name.startswith(STARTED) for name in _names(folder_of(workspace, session)))
+    return any(name.startswith(STARTED) for name in list_names(folder_of(workspace, session)))
 
 
 def drop(workspace: Workspace, session: str, name: str) -> None:
-    try:
-        os.unlink(os.path.join(folder_of(workspace, session), name))
-    except OSError:
-        return
+    unlink_if_any(os.path.join(folder_of(workspace, session), name))
 
 
 def seen_at(workspace: Workspace, session: str, name: str) -> int | None:
     """When something was last written, or touched, under a name."""
-    try:
-        status = os.stat(os.path.join(folder_of(workspace, session), name))
-    except OSError:
-        return None
-    return status.st_mtime_ns // 1_000_000
+    return modified_at(os.path.join(folder_of(workspace, session), name)) or None
 
 
 def is_due(workspace: Workspace, session: str, name: str, every: int, now: int) -> bool:
@@ -146,35 +137,22 @@ def sweep(workspace: Workspace, now: int) -> None:
     parent = os.path.join(workspace.private, FOLDER)
     if not _begin_sweep(os.path.join(parent, SWEPT), now):
         return
-    for name in _names(parent):
+    for name in list_names(parent):
         folder = os.path.join(parent, name)
-        try:
-            if os.stat(folder).st_mtime_ns // 1_000_000 < now - FORGOTTEN_AFTER:
-                _remove(folder)
-        except OSError:
-            continue
+        if modified_at(folder) < now - FORGOTTEN_AFTER:
+            _remove(folder)
 
 
 def _begin_sweep(swept: str, now: int) -> bool:
     """Whether the last sweep is a day ago; if so, the day begins anew."""
-    try:
-        if abs(now - os.stat(swept).st_mtime_ns // 1_000_000) < clock.DAY:
-            return False
-    except OSError:
-        pass  # never yet
+    if abs(now - modified_at(swept)) < clock.DAY:
+        return False
     try:
         os.close(os.open(swept, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
         os.utime(swept, ns=(now * 1_000_000, now * 1_000_000))
     except OSError:
         return False  # a folder that cannot be written is not swept either
     return True
-
-
-def _names(parent: str) -> list[str]:
-    try:
-        return os.listdir(parent)
-    except OSError:
-        return []
 
 
 def _prepare(workspace: Workspace, session: str) -> str:

@@ -5,7 +5,6 @@ Unknown is None and never 0.
 
 from __future__ import annotations
 
-import os
 from itertools import pairwise
 
 import apsw
@@ -14,14 +13,14 @@ from holdfast.clients.claude import sessions as claude
 from holdfast.clients.conversation import request_under_way
 from holdfast.clients.discovery import files_of, finder_of, newest_files
 from holdfast.clients.lines import Unread
-from holdfast.clients.opencode import sessions as opencode
 from holdfast.clients.table import capability, clients_at_home, own_id, owner_of
 from holdfast.clients.usage import amounts, prices
 from holdfast.clients.usage.model import Found
 from holdfast.clients.usage.reader import key_of, refresh, take
 from holdfast.clients.usage.tally import in_memory, open_tally
 from holdfast.kernel import clock, config
-from holdfast.kernel.errors import StoreAway, Usage
+from holdfast.kernel.errors import Usage
+from holdfast.kernel.plain_file import modified_at
 from holdfast.session import sessions
 from holdfast.session.rules.session import stream_of
 from holdfast.usage import quotas
@@ -29,7 +28,7 @@ from holdfast.usage import quotas
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any, TypedDict
+    from typing import Any, TypedDict, TypeVar
 
     from holdfast.clients.discovery import FoundSession
     from holdfast.clients.table import ClientName
@@ -91,6 +90,7 @@ if TYPE_CHECKING:
     # A moment, and the name of the step that began then.
     Mark = tuple[str, str]
     Marks = Callable[[Spending], Sequence[Mark]]
+    T = TypeVar("T")
 
 # A longer pause between two answers is no work of the agent's.
 LONGEST_PAUSE = 5 * clock.MINUTE
@@ -105,15 +105,14 @@ def measure_session(workspace: Workspace, *, session: str = "", now: int) -> Spe
 
 def work_done(workspace: Workspace, *, session: str = "", now: int) -> WorkDone:
     """How much a session did by now, beside what it cost."""
-    asked = session or _own_session()
+    asked = session or own_id()
     sources = sources_of(workspace, asked)
 
     def read(tally: Tally, refresh_all: Refresh) -> WorkDone:
         refresh_all(sources)
         return _work(tally, sources, asked, now)
 
-    done: WorkDone = with_tally(workspace, now, read)
-    return done
+    return with_tally(workspace, now, read)
 
 
 def _work(tally: Tally, sources: Sequence[Source], asked: str, now: int) -> WorkDone:
@@ -165,22 +164,24 @@ def account(
     now: int,
 ) -> Account:
     """The same with its parts; `transcript` names the session by one of its files instead."""
-    asked = session or ("" if transcript else _own_session())
+    asked = session or ("" if transcript else own_id())
     sources = sources_at(transcript) if transcript else sources_of(workspace, asked)
-    found: Account = with_tally(
+    return with_tally(
         workspace,
         now,
         lambda tally, refresh_all: _account(tally, sources, asked, marks, refresh_all(sources)),
     )
-    return found
 
 
-def with_tally(workspace: Workspace, now: int, read: Callable[[Tally, Refresh], Any]) -> Any:
-    """What `read` returns for the workspace's tally."""
+def with_tally(
+    workspace: Workspace, now: int, read: Callable[[Tally, Refresh], T], *, observes: bool = False
+) -> T:
+    """What `read` returns for the workspace's tally. `observes`: what sessions do, too, whatever the settings say."""
     clean = redaction_of(workspace)
-    fold = fold_events if config.settings_of(workspace)["session.observe"] else None
+    observes = observes or config.settings_of(workspace)["session.observe"]
+    fold = fold_events if observes else None
 
-    def read_with(tally: Tally) -> Any:
+    def read_with(tally: Tally) -> T:
         return read(tally, lambda sources: refresh(tally, sources, now, clean, fold))
 
     with open_tally(workspace.home) as tally:
@@ -217,14 +218,13 @@ def costs_over_time(
     workspace: Workspace, sources_of_each: Sequence[Sequence[Source]], *, now: int
 ) -> list[SessionCosts]:
     """What these sessions spent, each with its messages. Each entry has the files of one session."""
-    found: list[SessionCosts] = with_tally(
+    return with_tally(
         workspace,
         now,
         lambda tally, refresh_all: [
             _costs(tally, one, refresh_all(one)) for one in sources_of_each if one
         ],
     )
-    return found
 
 
 def _costs(tally: Tally, sources: Sequence[Source], problems: dict[str, str]) -> SessionCosts:
@@ -298,11 +298,6 @@ def _records(workspace: Workspace, stream: str) -> list[Any]:
 # Which session
 
 
-def _own_session() -> str:
-    """The session that a client runs this process in."""
-    return own_id() or os.environ.get("CODEX_SESSION_ID", "")
-
-
 def sources_of(workspace: Workspace, session: str = "") -> list[Source]:
     """The files of a session, its own first; without a name, those that were written to last here."""
     if session:
@@ -336,11 +331,10 @@ def fold_events(seen: Any, events: Any) -> Any:
 
 def changed(source: Source) -> int:
     """When a source was written to last, in milliseconds."""
+    store = capability(source["client"], "store")
     try:
-        if source["client"] == "opencode":
-            return opencode.changed(source)
-        return os.stat(source["path"]).st_mtime_ns // 1_000_000
-    except (OSError, Unread):
+        return int(store.changed(source)) if store else modified_at(source["path"])
+    except Unread:
         return 0
 
 
@@ -432,14 +426,7 @@ def _take_in(
 ) -> None:
     source: Source = {"client": client, "session": session, "path": "", "agent": ""}
     with open_tally(workspace.home) as tally:
-        if not tally.begin():
-            raise StoreAway("usage.db cannot be written to now.", hint="Try again.")
-        done = False
-        try:
-            take(tally, source, found, now, redaction_of(workspace))
-            done = True
-        finally:
-            tally.end(keep=done)
+        tally.write(lambda: take(tally, source, found, now, redaction_of(workspace)))
 
 
 def redaction_of(workspace: Workspace) -> Callable[[str], str]:

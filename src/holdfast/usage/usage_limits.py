@@ -12,7 +12,7 @@ import time
 
 from holdfast.clients.limits import find_limit, read_reset
 from holdfast.kernel import canonical_json, clock
-from holdfast.kernel.plain_file import read_plain, write_aside
+from holdfast.kernel.plain_file import modified_at, write_aside
 from holdfast.kernel.text import quote
 from holdfast.kernel.workspace import discover, worktrees
 from holdfast.session import client_process, session_files, sessions
@@ -20,7 +20,7 @@ from holdfast.session import client_process, session_files, sessions
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any, NotRequired, TypedDict
+    from typing import NotRequired, TypedDict
 
     from holdfast.clients.usage.model import UsageLimit
     from holdfast.kernel.workspace import Workspace
@@ -110,13 +110,8 @@ def list_limited(workspace: Workspace, now: int) -> list[LimitedSession]:
 
 
 def _list_kept(tree: Workspace) -> Iterator[LimitedSession]:
-    folder = os.path.join(tree.private, FOLDER)
-    try:
-        names = sorted(os.listdir(folder))
-    except OSError:
-        return
-    for name in names:
-        one = None if name.endswith("~") else _read(os.path.join(folder, name))
+    for path in session_files.list_small_files(os.path.join(tree.private, FOLDER)):
+        one = _read(path)
         if one is not None and (one.get("is_measured") or not _went_on(tree, one)):
             yield one
 
@@ -124,11 +119,7 @@ def _list_kept(tree: Workspace) -> Iterator[LimitedSession]:
 def _went_on(tree: Workspace, one: LimitedSession) -> bool:
     """Whether the session's transcript says that its work went on since."""
     path = session_files.read(tree, one["session"], session_files.TRANSCRIPT).get("path", "")
-    try:
-        written = os.stat(path).st_mtime_ns // 1_000_000 if path else 0
-    except (OSError, ValueError):
-        return False
-    is_later = written > clock.parse(one["at"]) + WRITTEN_AFTER
+    is_later = modified_at(path) > clock.parse(one["at"]) + WRITTEN_AFTER
     return is_later and find_limit(one["client"], path) is None
 
 
@@ -151,15 +142,13 @@ def _still_holds(workspace: Workspace, one: LimitedSession, now: int) -> bool:
 
 
 def _read(path: str) -> LimitedSession | None:
+    value: LimitedSession | None = session_files.read_texts(path, NAMES)
     try:
-        value: Any = canonical_json.loads(read_plain(path).decode())
-        for name in ("at", "resets_at"):
-            if value[name]:
-                clock.parse(value[name])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        for instant in filter(None, (value["at"], value["resets_at"]) if value else ()):
+            clock.parse(instant)
+    except ValueError:
         return None
-    is_sound = isinstance(value, dict) and all(isinstance(value.get(name), str) for name in NAMES)
-    return value if is_sound else None
+    return value
 
 
 def describe(one: LimitedSession, now: int) -> str:

@@ -13,16 +13,13 @@ from stat import S_ISREG
 
 import apsw
 
-from holdfast.clients.discovery import (
-    MOST_FILES,
-    found_session,
-    source_of,
-)
+from holdfast.clients.discovery import MOST_FILES, found_session, source_of
 from holdfast.clients.lines import Unread
 from holdfast.clients.table import home_of
 from holdfast.clients.usage.model import count, money, new_context, new_message
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.canonical_json import table_of, text_of
+from holdfast.kernel.plain_file import list_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,13 +85,9 @@ def databases() -> list[str]:
     folder = home_of("opencode")
     if named and named != ":memory:":
         return [os.path.join(folder, named)]
-    try:
-        names = sorted(os.listdir(folder))
-    except OSError:
-        return []
     return [
         os.path.join(folder, name)
-        for name in names
+        for name in list_names(folder)
         if name == "opencode.db" or (name.startswith("opencode-") and name.endswith(".db"))
     ]
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol, TypedDict
 
 from holdfast.kernel.digest import id_of
 from holdfast.kernel.errors import HoldfastError, from_os_error
-from holdfast.kernel.plain_file import read_plain, write_synced
+from holdfast.kernel.plain_file import modified_at, read_plain, write_synced
 from holdfast.kernel.tree_file import TreeFile
 from holdfast.kernel.workspace import Workspace, worktrees
 
@@ -282,11 +282,7 @@ def drop_empty_folder(workspace: Workspace) -> None:
 
 def kept_at(workspace: Workspace, path: str) -> int:
     """When ours was last put into a file, in milliseconds; 0 when that is not known."""
-    try:
-        status = os.stat(_record(workspace, os.path.realpath(path)))
-    except OSError:
-        return 0
-    return status.st_mtime_ns // 1_000_000
+    return modified_at(_record(workspace, os.path.realpath(path)))
 
 
 def has_ours(part: Part, *, if_unreadable: bool) -> bool:

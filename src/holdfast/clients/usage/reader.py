@@ -10,6 +10,7 @@ from holdfast.clients.lines import NewLines, Unread, size_of
 from holdfast.clients.table import capability, part
 from holdfast.clients.usage import prices
 from holdfast.clients.usage.model import Found
+from holdfast.kernel.errors import StoreAway
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,19 +74,19 @@ def refresh(
     ]
     if not news and tally.has_prices_of(prices.date()):
         return problems
-    if not tally.begin():
-        return {**problems, **{source["path"]: "others are writing" for source in news}}
-    done = False
-    try:
+
+    def catch_up() -> None:
         tally.price_anew(prices.date(), _price)
         for source in news:
             try:
                 _catch_up(tally, source, now, clean, fold)
             except Unread as error:
                 problems[source["path"]] = str(error)
-        done = True
-    finally:
-        tally.end(keep=done)
+
+    try:
+        tally.write(catch_up)
+    except StoreAway:
+        problems.update({source["path"]: "others are writing" for source in news})
     return problems
 
 

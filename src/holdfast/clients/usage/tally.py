@@ -12,14 +12,17 @@ import apsw
 
 from holdfast.clients.usage.model import TOKENS
 from holdfast.kernel import canonical_json
+from holdfast.kernel.errors import StoreAway
 from holdfast.kernel.plain_file import strange_beside, unlink_if_any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from typing import Any, TypedDict
+    from typing import Any, TypedDict, TypeVar
 
     from holdfast.clients.usage.model import Message, QuotaReading
+
+    T = TypeVar("T")
 
     class Total(TypedDict):
         """A sum of messages. `own` have the client's figure, `unpriced` have none at all."""
@@ -98,6 +101,18 @@ class Tally:
             self._observed.clear()
         if self.connection.in_transaction:
             self.connection.execute("COMMIT" if keep else "ROLLBACK")
+
+    def write(self, change: Callable[[], T]) -> T:
+        """Make a change as a whole, or none of it. Return what it returns; StoreAway where another process writes."""
+        if not self.begin():
+            raise StoreAway("usage.db cannot be written to now.", hint="Try again.")
+        done = False
+        try:
+            result = change()
+            done = True
+            return result
+        finally:
+            self.end(keep=done)
 
     # Whole rows
 

@@ -67,17 +67,8 @@ def seen_in(state: SessionState) -> dict[str, Any] | None:
     return observed["seen"] if observed else None
 
 
-def edits_since_stated(state: SessionState) -> int:
-    """How many edits were observed after the last statement; 0 also when nothing was observed."""
-    return _count_since_stated(state, "edits")
-
-
-def calls_since_stated(state: SessionState) -> int:
-    """The same of tool calls."""
-    return _count_since_stated(state, "calls")
-
-
-def _count_since_stated(state: SessionState, what: str) -> int:
+def count_since_stated(state: SessionState, what: str) -> int:
+    """How many `edits` or `calls` were observed after the last statement; 0 also when nothing was observed."""
     seen = seen_in(state)
     stated: Any = state.get("stated")
     if seen is None or stated is None or is_stated_later(state):
@@ -125,7 +116,7 @@ def progress_of(state: SessionState) -> Progress:
         return stated
     seen = as_stated(seen, state)
     is_stated = state.get("stated") is not None
-    went_on = not is_stated or edits_since_stated(state) > 0
+    went_on = not is_stated or count_since_stated(state, "edits") > 0
     hidden = set(state.get("hidden") or ())
     tasks = [task for task in seen["tasks"] if task["text"] and task["text"] not in hidden]
     done = [one_line(task["text"]) for task in tasks if task["state"] == "done"]
@@ -231,12 +222,7 @@ def _prompt(state: SessionState, after: Progress, seen: dict[str, Any], *, went_
     action = action or quoted_step(seen) or current
     is_counted = bool(seen["tasks"]) and (went_on or is_of_terminal)
     said = None if is_counted else position_in(kept)
-    return compose(
-        subject_of(state, after),
-        said or position_of(after),
-        files,
-        action,
-    )
+    return compose(subject_of(state, after), said or position_of(after), files, action)
 
 
 def title_of(state: SessionState) -> str:

@@ -35,16 +35,15 @@ NAMES_NO_ACTION = "it names no next action"
 
 
 def compose(
-    issue: str,
-    position: tuple[int, int] | None,
-    files: Sequence[str],
-    next_action: str,
+    issue: str, position: tuple[int, int] | None, files: Sequence[str], next_action: str
 ) -> str:
     """Return the two lines of the protocol."""
     issue = _subject(issue)
     task = f"task {position[0]} of {position[1]}" if position else NO_POSITION
     named = ", ".join(literal(defuse(one_line(file))) for file in files) or NO_FILES
-    return f"Resume {issue}. {TASK}{task}. {FILES}{named}.\n{NEXT}{_sentence(next_action)}"
+    return (
+        f"Resume {issue}. {TASK}{task}. {FILES}{named}.\n{NEXT}{next_action.rstrip().rstrip('.')}."
+    )
 
 
 def planned_action(progress: Progress) -> str:
@@ -175,7 +174,3 @@ def _subject(issue: str) -> str:
     if issue in (UNKNOWN_ISSUE, NO_ISSUE):
         return NO_ISSUE
     return issue if is_issue_name(issue) else literal(issue)
-
-
-def _sentence(text: str) -> str:
-    return text.rstrip().rstrip(".") + "."

@@ -84,49 +84,38 @@ def is_foreign(state: SessionState, present: World, issue: str) -> bool:
 def _foreign(
     then: World, now: World, issue_then: str, issue_now: str, *, is_clone: bool = False
 ) -> list[Reason]:
-    found: list[Reason] = []
+    found = []
     if not same_machine(then, now.get("machine", "")):
-        found.append({"verdict": "FOREIGN", "what": "another machine"})
+        found.append("another machine")
     elif then["repository"] != now["repository"] and is_clone:
-        what = f"another clone of this repository: {literal(then['worktree'])}"
-        found.append({"verdict": "FOREIGN", "what": what})
+        found.append(f"another clone of this repository: {literal(then['worktree'])}")
     elif then["repository"] != now["repository"]:
-        found.append(
-            {"verdict": "FOREIGN", "what": f"another repository: {literal(then['repository'])}"}
-        )
+        found.append(f"another repository: {literal(then['repository'])}")
     elif then["worktree"] != now["worktree"]:
-        found.append(
-            {"verdict": "FOREIGN", "what": f"another worktree: {literal(then['worktree'])}"}
-        )
+        found.append(f"another worktree: {literal(then['worktree'])}")
     if issue_now and issue_now != issue_then:
-        found.append(
-            {
-                "verdict": "FOREIGN",
-                "what": f"another issue: {literal(issue_then)}, not {literal(issue_now)}",
-            }
-        )
-    return found
+        found.append(f"another issue: {literal(issue_then)}, not {literal(issue_now)}")
+    return [{"verdict": "FOREIGN", "what": what} for what in found]
 
 
 def _drifted(then: World, now: World, changed: Sequence[str] | None) -> list[Reason]:
-    found: list[Reason] = []
+    found = []
     if then["commit"] != now["commit"]:
-        before, after = _short(then["commit"]), _short(now["commit"])
-        found.append({"verdict": "DRIFTED", "what": f"HEAD moved from {before} to {after}"})
+        found.append(f"HEAD moved from {_short(then['commit'])} to {_short(now['commit'])}")
     if then["branch"] != now["branch"]:
         names = (literal(one["branch"]) if one["branch"] else "no branch" for one in (then, now))
-        before, after = names
-        found.append({"verdict": "DRIFTED", "what": f"branch was {before}, is {after}"})
+        found.append("branch was {}, is {}".format(*names))
     plans = then.get("plan"), now.get("plan")
     if None not in plans and plans[0] != plans[1]:
-        found.append(
-            {"verdict": "DRIFTED", "what": "the plan changed: its tasks or its specification"}
-        )
-    if changed is None:
-        found.append({"verdict": "UNKNOWN", "what": NOT_LOOKED_AT})
-    elif changed:
-        found.append({"verdict": "DRIFTED", "what": f"changed since: {_list(changed)}"})
-    return found
+        found.append("the plan changed: its tasks or its specification")
+    if changed:
+        found.append(f"changed since: {_list(changed)}")
+    reasons: list[Reason] = [{"verdict": "DRIFTED", "what": what} for what in found]
+    return (
+        reasons
+        if changed is not None
+        else [*reasons, {"verdict": "UNKNOWN", "what": NOT_LOOKED_AT}]
+    )
 
 
 def _claims(then: Sequence[Claim], now: Sequence[Claim]) -> list[Reason]:
