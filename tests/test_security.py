@@ -168,7 +168,7 @@ ELSEWHERE = {
     "maintenance/demo.py": "a temporary folder",
     "maintenance/demo_agent.py": "the folder of the demo",
     "maintenance/checks/": "the journal's home, and a temporary file",
-    "session/edits.py": "a temporary folder",
+    "session/edit_replay.py": "a temporary folder",
     "session/ask.py": "the private folder",
     "undo/carry_out.py": "the journal's home, and the folder of the states' index, where git makes the files",
     "undo/hooks.py": "the private folder",

@@ -9,11 +9,9 @@ overwritten. Nothing of this is stored, and no path outside of the work tree is 
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from holdfast.clients import transcripts
 from holdfast.clients.claude.sessions import of_path as claude_files
@@ -25,26 +23,17 @@ from holdfast.clients.lines import NewLines, Unread
 from holdfast.clients.table import own_id, title_of, titles
 from holdfast.git import snapshot
 from holdfast.git.repository import GitError, locate
-from holdfast.git.run import git, run
-from holdfast.kernel import clock, config
+from holdfast.git.run import run
+from holdfast.kernel import config
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.patterns import compile_later
 from holdfast.kernel.redact import Redactor
-from holdfast.kernel.tree_file import TreeFile, is_git_name
+from holdfast.kernel.tree_file import is_git_name
 from holdfast.kernel.workspace import Workspace
 from holdfast.observe.fold import observe
 from holdfast.session import sessions
-from holdfast.session.rules.replay import (
-    EditProblem,
-    Misfit,
-    SessionEdit,
-    diff_of,
-    has_most,
-    holds,
-    make_again,
-    undone_by,
-    unified,
-)
+from holdfast.session.edit_replay import EditState, ReplayedFile, file_at, read_text, work_out
+from holdfast.session.rules.replay import EditProblem, SessionEdit, diff_of, undone_by
 from holdfast.session.session_choice import found_at
 from holdfast.session.world import is_own
 
@@ -52,12 +41,7 @@ if TYPE_CHECKING:
     from holdfast.clients.discovery import FoundSession
     from holdfast.observe.model import Observation
 
-    # missing: the work tree lacks edits, and they can be made again. guarded: so does it, and they are
-    # written only where this very file is named. present: it has them all. removed: the session removed the
-    # file itself. conflict: they cannot be made again. elsewhere: not a file of this work tree that we may write.
-    EditState = Literal["missing", "guarded", "present", "removed", "conflict", "elsewhere"]
 
-LARGEST_FILE = 2 << 20
 MOST_FILES = 200
 # Settings of clients that Holdfast does not write itself.
 CLIENT_SETTINGS = (".claude/settings.json",)
@@ -113,26 +97,6 @@ class AppliedEdits(SessionEdits):
 
     written: list[str]
     before: str
-
-
-@dataclass(eq=False)
-class _File:
-    """One file: what git had, what each edit made of it, and what is there now. `is_undone`: a command of the
-    session took its edits back."""
-
-    path: str
-    edits: list[SessionEdit] = field(default_factory=list)
-    misfits: list[tuple[SessionEdit, str]] = field(default_factory=list)
-    base: str | None = None
-    is_base_known: bool = True
-    states: list[str | None] = field(default_factory=list)
-    present: str | None = None
-    has_crlf: bool = False
-    state: EditState = "present"
-    is_undone: bool = False
-    guard: str = ""
-    why: str = ""
-    wanted: str | None = None
 
 
 def show_edits(
@@ -194,7 +158,7 @@ def compare_edits(
         files = _gather(found, read_all(found), root, named=named)
         if len(files) > MOST_COMPARED:
             return None
-        _work_out(files, top, root)
+        work_out(files, top, root)
     except (HoldfastError, OSError):
         return None
     return {
@@ -210,7 +174,7 @@ def _size_of(found: FoundSession) -> int:
     return sum(os.stat(source["path"]).st_size for source in sources)
 
 
-def _is_lacking(file: _File) -> bool:
+def _is_lacking(file: ReplayedFile) -> bool:
     """Whether edits are missing that the session did not take back itself. A file that is as git had it
     before has none of them, even if they cannot be made again."""
     if file.is_undone:
@@ -226,7 +190,7 @@ def _is_lacking(file: _File) -> bool:
 
 def _look(
     workspace: Workspace | None, folder: str, request: EditsRequest
-) -> tuple[FoundSession, list[_File]]:
+) -> tuple[FoundSession, list[ReplayedFile]]:
     top, root = _top(folder), root_of(folder)
     found, events = _choose(workspace, folder, request)
     # A transcript that was named may be of another clone of the repository.
@@ -248,7 +212,7 @@ def _look(
     hooks = _hooks_folders(top)
     for file in files:
         file.guard = "" if file.path in wanted else _guard(file.path, hooks)
-    _work_out(files, top, root)
+    work_out(files, top, root)
     return found, files
 
 
@@ -318,12 +282,12 @@ def _in_order(*parts: Sequence[SessionEvent]) -> list[SessionEvent]:
 
 def _gather(
     found: FoundSession, events: Iterable[SessionEvent], root: str, *, named: bool
-) -> list[_File]:
+) -> list[ReplayedFile]:
     """The edits of each file, in their order. One that failed or was refused is none."""
     events = list(events)
     ends = {event.id: event.failed for event in events if event.kind == "result"}
     wholes = {event.id: event.exact for event in events if event.kind == "result" and event.exact}
-    files: dict[str, _File] = {}
+    files: dict[str, ReplayedFile] = {}
     places = (event.path for event in events if event.kind == "place")
     folder, number = found["cwd"] or next(places, ""), 0
     # Where the session worked counts as the root of this work tree, if its transcript was named.
@@ -341,7 +305,7 @@ def _gather(
         if event.id in ends and ends[event.id] is not False:
             continue
         path = _from_root(os.path.join(folder, event.path), root, start)
-        file = files.setdefault(path, _File(path))
+        file = files.setdefault(path, ReplayedFile(path))
         edit: SessionEdit = {
             "number": number,
             "at": event.at,
@@ -455,195 +419,11 @@ def _hooks_folders(top: str | None) -> list[str]:
     return [path for path in found if not os.path.isabs(path)]
 
 
-# What comes out
-
-
-def _work_out(files: Sequence[_File], top: str | None, root: str) -> None:
-    """Make the edits again, in the order of the session, and decide what the work tree lacks. A file that was
-    moved takes its text along."""
-    by_path = {file.path: file for file in files}
-    versions = _Versions(top, root)
-    edits = sorted((edit for file in files for edit in file.edits), key=lambda edit: edit["number"])
-    for edit in edits:
-        file = by_path[edit["path"]]
-        if file.state != "present" or any(edit is one for one, _ in file.misfits):
-            continue
-        if not file.states:
-            _begin(file, edit, versions)
-        text = file.states[-1]
-        origin = by_path.get(edit["origin"])
-        try:
-            if origin is not None:
-                if not origin.states:
-                    _begin(origin, edit, versions)
-                text = next((one for one in reversed(origin.states) if one is not None), None)
-                origin.states.append(None)
-            file.states.append(make_again(text, edit))
-        except Misfit as error:
-            file.misfits.append((edit, str(error)))
-    for file in files:
-        _compare(file, root, top)
-
-
-def _begin(file: _File, edit: SessionEdit, versions: _Versions) -> None:
-    try:
-        file.base = versions.text_at(file.path, edit["at"])
-        whole = edit["change"] == "created" or all("old" not in one for one in edit["exact"])
-        if file.base is None and not whole:
-            # The file was there, and git did not have it: what is there now is all that is known.
-            file.is_base_known = False
-            file.base, file.has_crlf = _read_text(versions.root, file.path)
-    except OSError as error:
-        file.state, file.why = "conflict", f"git's version of it cannot be read: {error.strerror}"
-    file.states.append(file.base)
-
-
-class _Versions:
-    """The texts of files as git had them at some time."""
-
-    def __init__(self, top: str | None, root: str) -> None:
-        self._top, self.root = top, root
-        # When it was committed, when it was written, and its name; the newest first.
-        self._commits: list[tuple[int, int, str]] = []
-        if top is not None:
-            try:
-                listed = git(top, "log", "--format=%ct %at %H", "--max-count=2000").decode()
-            except GitError:
-                listed = ""  # no commit yet
-            rows = [line.split() for line in listed.splitlines()]
-            self._commits = [(int(made), int(written), name) for made, written, name in rows]
-
-    def text_at(self, path: str, at: str) -> str | None:
-        """None: git had no such file then."""
-        commit = self._commit_before(at)
-        if self._top is None or not commit:
-            return None
-        name = f"{commit}:{path}"
-        size = run(self._top, "cat-file", "-s", name)
-        if size.code:
-            return None
-        if int(size.output) > LARGEST_FILE:
-            raise OSError(0, "it is too large")
-        return unified(_decode(git(self._top, "cat-file", "blob", name)))
-
-    def _commit_before(self, at: str) -> str:
-        """The newest commit of that time. A rebase makes all commits anew: then the time counts at which they
-        were written, and before all of them it is the oldest."""
-        if not self._commits:
-            return ""
-        try:
-            seconds = clock.parse(at) // 1000
-        except ValueError:
-            return self._commits[0][2]
-        for which in (0, 1):
-            for commit in self._commits:
-                if int(commit[which]) <= seconds:
-                    return commit[2]
-        return self._commits[-1][2]
-
-
-def _file_at(root: str, path: str) -> TreeFile:
-    """Return a file of the work tree. No link may be on the way: where it leads, another guard holds."""
-    return TreeFile(root, path, is_strict=True)
-
-
-def _read_text(root: str, path: str) -> tuple[str | None, bool]:
-    """What a file holds, with one kind of line break, and whether it has the other kind; None: no file."""
-    try:
-        text = _decode(_file_at(root, path).read(LARGEST_FILE))
-    except FileNotFoundError:
-        return None, False
-    return unified(text), "\r\n" in text
-
-
-def _decode(content: bytes) -> str:
-    try:
-        return content.decode()
-    except UnicodeDecodeError:
-        raise OSError(0, "it is not text in UTF-8") from None
-
-
-def _compare(file: _File, root: str, top: str | None) -> None:
-    """Decide what is missing in the work tree, and what the file would be with it."""
-    if file.state != "present":
-        return
-    try:
-        file.present, file.has_crlf = _read_text(root, file.path)
-    except OSError as error:
-        file.state, file.why = "conflict", f"it cannot be read: {error.strerror}"
-        return
-    present = file.present
-    # What cannot be made again, but stands there, is not missing.
-    file.misfits = [(edit, why) for edit, why in file.misfits if not holds(present, edit)]
-    if len(file.states) < 2:
-        if file.misfits:
-            file.state, file.why = "conflict", file.misfits[-1][1]
-        return
-    final = file.states[-1]
-    if present == final:
-        return
-    if not file.is_base_known:
-        if any(holds(present, edit) for edit in file.edits):
-            file.state = "conflict"
-            file.why = "git did not have it before the session, so it is not known what is missing"
-            return
-    elif present is not None and present != file.base and present not in file.states:
-        merged = _merge(present, file.base, final, top)
-        if merged is None:
-            if (
-                has_most(present, file.base, final)
-                and _merge(present, file.base, final, top, "--ours") == present
-            ):
-                file.why = "changed further since"
-                return
-            merged = _make_on_present(file)
-        if merged is None:
-            file.state, file.why = "conflict", "the same lines were changed since"
-            return
-        final = merged
-    if final != present:
-        file.state, file.wanted = ("guarded" if file.guard else "missing"), final
-        file.why = file.guard
-
-
-def _make_on_present(file: _File) -> str | None:
-    """Return the file with each edit made on what is there now, where the old text of each stands there once: a
-    change of lines beside it is no doubt. None otherwise."""
-    text = file.present
-    for edit in file.edits:
-        if any(edit is one for one, _ in file.misfits):
-            continue
-        if edit["origin"] or not edit["exact"] or any(not one.get("old") for one in edit["exact"]):
-            return None
-        try:
-            text = make_again(text, edit)
-        except Misfit:
-            if not holds(text, edit):
-                return None
-    return text
-
-
-def _merge(
-    present: str, base: str | None, final: str | None, top: str | None, *options: str
-) -> str | None:
-    """Both changes in one text; None where they touch the same lines."""
-    if base is None or final is None or top is None:
-        return None
-    with tempfile.TemporaryDirectory(prefix="holdfast-") as folder:
-        names = []
-        for name, text in (("present", present), ("base", base), ("edited", final)):
-            names.append(os.path.join(folder, name))
-            with open(names[-1], "w", encoding="utf-8", newline="") as file:
-                file.write(text)
-        done = run(top, "merge-file", "-p", "-q", *options, *names)
-    return done.output.decode() if done.code == 0 else None
-
-
 # What is shown
 
 
 def _describe(
-    workspace: Workspace | None, found: FoundSession, files: Sequence[_File]
+    workspace: Workspace | None, found: FoundSession, files: Sequence[ReplayedFile]
 ) -> SessionEdits:
     rules = config.settings_of(workspace)["redact.rules"] if workspace else {}
     redactor = Redactor(rules=rules)
@@ -656,7 +436,7 @@ def _describe(
     }
 
 
-def _describe_file(file: _File, redactor: Redactor) -> EditedFile:
+def _describe_file(file: ReplayedFile, redactor: Redactor) -> EditedFile:
     is_lacking = file.state in ("missing", "guarded")
     exact = diff_of(file.path, file.present, file.wanted) if is_lacking else ""
     diff = redactor.text(exact)
@@ -690,11 +470,11 @@ def _top(folder: str) -> str | None:
         return None
 
 
-def _write(top: str, file: _File, held: set[str]) -> str:
+def _write(top: str, file: ReplayedFile, held: set[str]) -> str:
     """Why a file was not written; empty when it was."""
-    target = _file_at(top, file.path)
+    target = file_at(top, file.path)
     try:
-        present, _ = _read_text(top, file.path)
+        present, _ = read_text(top, file.path)
         if present != file.present or _refusal(file.path, top):
             return "it changed just now"
         if present is not None and file.path not in held:
