@@ -6,7 +6,6 @@ each hook, and knows the client's version and what it asks of its user first.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from typing import TypedDict
@@ -20,8 +19,8 @@ from holdfast.clients.settings.files import Part
 from holdfast.clients.settings.parts import JsonPart
 from holdfast.clients.table import CLIENTS, NAMES, capability
 from holdfast.kernel import clock
+from holdfast.kernel.canonical_json import read_table, text_of
 from holdfast.kernel.errors import HoldfastError
-from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.text import plural
 from holdfast.kernel.workspace import Workspace
 from holdfast.processes.child import find_program
@@ -83,8 +82,8 @@ def clients_with_ours(workspace: Workspace, server: list[str]) -> list[str]:
     # What cannot be read is a problem to be told.
     return [
         client
-        for client in NAMES
-        if any(files.has_ours(one, if_unreadable=True) for one in parts[client])
+        for client, ours in parts.items()
+        if any(files.has_ours(one, if_unreadable=True) for one in ours)
     ]
 
 
@@ -97,16 +96,16 @@ def _condition(client: str, part: Part) -> Condition | None:
             return None
         gone = [program for program in part.programs(text) if not os.path.exists(program)]
         is_current = part.put(text)["text"] == text
+        overridden = part.overrides(text) if isinstance(part, JsonPart) and not is_current else ""
+        problem = f"{path} starts {gone[0]}, which is not there." if gone else ""
     except HoldfastError as error:
-        return {"client": client, "problem": error.message, "why": NOT_STARTED, "broken": True}
-    if gone:
-        problem = f"{path} starts {gone[0]}, which is not there."
+        problem = error.message
+    if problem:
         return {"client": client, "problem": problem, "why": NOT_STARTED, "broken": True}
-    problem, why = "", ""
+    why = ""
     if not is_current:
         problem = f"{path} starts another holdfast than this, or an older one's hooks."
         why = "The hooks may lack what this version does."
-        overridden = part.overrides(text) if isinstance(part, JsonPart) else ""
         if overridden:
             problem = f"Holdfast's status line in {path} overrides yours in {overridden}."
             why = "`init` takes Holdfast's out."
@@ -169,9 +168,8 @@ def find_unreviewed(workspace: Workspace, now: int) -> Iterator[Attention]:
         if not any(files.has_ours(one, if_unreadable=False) for one in parts):
             continue
         if not capability(client, "review").is_reviewed(workspace):
-            what = (
-                f"{CLIENTS[client].title} runs no hook of this project before you have reviewed it"
-            )
+            title = CLIENTS[client].title
+            what = f"{title} runs no hook of this project before you have reviewed it"
             yield Attention(what, "holdfast doctor", SETTINGS)
 
 
@@ -191,10 +189,6 @@ def version_of(client: str) -> str:
         if name[:1].isdecimal() and len(number_of(name)) > 2:
             return name  # a folder, or the program itself, for each version
         path = os.path.dirname(path)
-        try:
-            value = json.loads(read_plain(os.path.join(path, "package.json"))).get("version")
-            if isinstance(value, str):
-                return value
-        except (OSError, ValueError, AttributeError, RecursionError):
-            continue
+        if version := text_of(read_table(os.path.join(path, "package.json")).get("version")):
+            return version
     return ""

@@ -25,6 +25,7 @@ from holdfast.processes import relaunch
 from holdfast.processes.child import find_program
 from holdfast.processes.distribution import install_command
 
+NO_SERVER = "No MCP server is registered: {}, then run this again."
 SHARED_NOTE = "its hooks do nothing where Holdfast is not installed, and say once how to get it."
 # The words of `server()`, as JSON and TOML spell a list.
 _STARTS_SERVER = re.compile(r'"-m",\s*"holdfast",\s*"mcp"')
@@ -96,10 +97,6 @@ def server() -> list[str]:
     return relaunch.command("mcp") if importlib.util.find_spec("mcp") else []
 
 
-def _no_server() -> str:
-    return f"No MCP server is registered: {install_command('mcp')}, then run this again."
-
-
 def has_server(workspace: Workspace, client: str) -> bool:
     """Return whether a client's settings start our MCP server."""
     parts = parts_of(workspace, [client], ["holdfast"])[client]
@@ -155,7 +152,11 @@ def install(
                     *(hidden if place == 0 else []),
                     *([f"Commit {CLIENTS[client].shared}: {SHARED_NOTE}"] if shared else []),
                     *installer_of(client).notes(workspace),
-                    *([] if server or without_server else [_no_server()]),
+                    *(
+                        []
+                        if server or without_server
+                        else [NO_SERVER.format(install_command("mcp"))]
+                    ),
                 ],
             }
         )
@@ -188,12 +189,7 @@ def set_up(
     }
 
 
-def uninstall(
-    workspace: Workspace,
-    clients: Iterable[str],
-    *,
-    dry_run: bool = False,
-) -> list[Done]:
+def uninstall(workspace: Workspace, clients: Iterable[str], *, dry_run: bool = False) -> list[Done]:
     """Put clients' files back as they were; in files that changed since, only our part goes."""
     # The last first, as their folders were made: the first one's are gone when they are empty.
     parts = {
@@ -204,56 +200,38 @@ def uninstall(
     if not dry_run:
         files.drop_empty_folder(workspace)
     done: list[Done] = []
-    for place, client in enumerate(parts):
+    for client in parts:
         ours = changes[client][::-1]
         statuses: set[Status] = {change["status"] for change in ours} - {"absent"}
         status: Status = "removed" if "removed" in statuses else "restored"
-        done.append(
-            {
-                "client": client,
-                "status": status if statuses else "absent",
-                "files": _shown(ours),
-                "notes": [
-                    *(note for change in ours for note in change["notes"]),
-                    *(hidden if place == 0 else []),
-                ],
-            }
-        )
+        status = status if statuses else "absent"
+        notes = [note for change in ours for note in change["notes"]]
+        done.append({"client": client, "status": status, "files": _shown(ours), "notes": notes})
+    if done:
+        done[0]["notes"] += hidden
     return done
 
 
 def files_beside(workspace: Workspace, *, is_new: bool, shared: bool = False) -> list[BesideFile]:
     """What `init` writes beside the settings of a client, all of it for this user alone. `is_new`: it writes
     settings, too; `shared`: those of a team, which git sees."""
-    found: list[BesideFile] = []
-
-    def add(path: str, what: str, *, is_there: bool) -> None:
-        found.append({"path": path, "what": what, "status": "already" if is_there else "installed"})
-
-    add(
-        launcher.folder_of_user(),
-        "the launcher that the hooks start",
-        is_there=not launcher.problem(),
-    )
-    kept = files.folder_of(workspace)
-    add(
-        kept,
-        "what the settings were, for `uninstall`",
-        is_there=not is_new and os.path.isdir(kept),
-    )
-    add(
-        os.path.join(user_folder(), WORKSPACES),
-        "the list of your workspaces, for `serve`",
-        is_there=not {*worktrees(workspace)}.isdisjoint(listed_workspaces()),
-    )
+    kept, listed = files.folder_of(workspace), os.path.join(user_folder(), WORKSPACES)
+    is_listed = not {*worktrees(workspace)}.isdisjoint(listed_workspaces())
+    has_kept = not is_new and os.path.isdir(kept)
+    rows = [
+        (launcher.folder_of_user(), "the launcher that the hooks start", not launcher.problem()),
+        (kept, "what the settings were, for `uninstall`", has_kept),
+        (listed, "the list of your workspaces, for `serve`", is_listed),
+    ]
     if workspace.git_dir and not shared:
-        add(
-            git_exclude.exclude_file(workspace),
-            "lines that hide the new settings from git: they name paths of this machine",
-            is_there=not is_new
-            and git_exclude.has_settings_hidden(workspace, _made_in_worktrees(workspace)),
-        )
-    return found
+        what = "lines that hide the new settings from git: they name paths of this machine"
+        made = _made_in_worktrees(workspace)
+        is_hidden = not is_new and git_exclude.has_settings_hidden(workspace, made)
+        rows.append((git_exclude.exclude_file(workspace), what, is_hidden))
+    return [
+        {"path": path, "what": what, "status": "already" if is_there else "installed"}
+        for path, what, is_there in rows
+    ]
 
 
 def made_settings(workspace: Workspace) -> list[str]:
@@ -312,14 +290,11 @@ def _show_to_git(workspace: Workspace) -> list[str]:
 
 def _seen_by_git(workspace: Workspace, change: SettingsChange) -> list[str]:
     """A file that was there before may be committed, with ours in it."""
-    kept = change["kept"]
+    path, kept = change["path"], change["kept"]
     if not workspace.git_dir or change["status"] != "installed" or kept is None or kept["created"]:
         return []
-    if is_shared(change["path"]):
-        return []
-    return [
-        f"{change['path']} now names paths of this machine: do not commit Holdfast's part of it."
-    ]
+    told = f"{path} now names paths of this machine: do not commit Holdfast's part of it."
+    return [] if is_shared(path) else [told]
 
 
 def parts_of(

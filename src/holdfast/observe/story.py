@@ -24,15 +24,9 @@ if TYPE_CHECKING:
     Passage = list[Any]
     Pair = tuple[str, str]
 
-ASKED, HEARD, SAID, CLOSED, DONE, CHANGED, SUMMED = [
-    "asked",
-    "heard",
-    "said",
-    "closed",
-    "done",
-    "changed",
-    "sum",
-]
+ASKED, HEARD, SAID, CLOSED, DONE, CHANGED, SUMMED = split_words(
+    "asked heard said closed done changed sum"
+)
 OF_PERSON = (ASKED, HEARD)
 LONGEST, LONGEST_ASKED, SHORTEST = 420, 300, 24
 # A sentence of so few letters says something in a person's mouth.

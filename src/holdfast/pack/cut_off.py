@@ -44,12 +44,9 @@ def cut_off_sections(seen: Observation, *, at_work: bool) -> dict[str, Section]:
             shown = code(shorten(text, LONGEST_OTHER))
             others.append(f"- {'' if at_work else 'no result: '}{shown}{_time_of(call)}")
     return {
-        "cut": ("Under way at this moment" if at_work else "Cut off", list(dict.fromkeys(outward))),
+        "cut": ("Under way at this moment" if at_work else "Cut off", [*dict.fromkeys(outward)]),
         "behind": ("In the background when last seen", behind),
-        "open": (
-            "Also under way" if at_work else "Under way at the end",
-            list(dict.fromkeys(others)),
-        ),
+        "open": ("Also under way" if at_work else "Under way at the end", [*dict.fromkeys(others)]),
     }
 
 

@@ -28,17 +28,13 @@ def handover_section(state: SessionState, seen: Observation | None, *, now: int)
         return None
     how = [age_of(clock.parse(said["at"]), now)]
     if "cost" in said:
-        cost = said["cost"]
-        how.append(
-            f"a copy of it was asked, for {'an unknown cost' if cost is None else dollars(cost)}"
-        )
+        cost = "an unknown cost" if said["cost"] is None else dollars(said["cost"])
+        how.append(f"a copy of it was asked, for {cost}")
     since = []
     if seen is not None and seen["calls"] > said["calls"]:
         since = tell_since(seen, said["calls"], edited_since(seen, said["calls"]))
-    return f"Stated by that session itself, {', '.join(how)}", [
-        *since,
-        *_compare(said["text"], seen),
-    ]
+    title = f"Stated by that session itself, {', '.join(how)}"
+    return title, [*since, *_compare(said["text"], seen)]
 
 
 def _compare(text: str, seen: Observation | None) -> Iterator[str]:

@@ -44,23 +44,23 @@ if TYPE_CHECKING:
 LONGEST_OUTPUT = 500
 # Probes run before anything is recorded.
 UNSAVED = "nothing was saved, and the probe was ended."
+WITH_VALUE, WITHOUT_VALUE = ("run", "file", "commit"), ("clean", "tests")
 FORMS = "run:COMMAND, file:PATH, commit:ID, clean, or tests"
 
 
 def parse(text: str) -> dict[str, Any]:
     """A probe as the command line spells it."""
-    kind, colon, value = text.partition(":")
-    if (kind in ("run", "file", "commit") and colon and value.strip()) or text in (
-        "clean",
-        "tests",
-    ):
-        return {kind: value.strip() if colon else True}
+    kind, _, value = text.partition(":")
+    if text in WITHOUT_VALUE:
+        return {text: True}
+    if kind in WITH_VALUE and value.strip():
+        return {kind: value.strip()}
     raise Usage(f"{text!r} is no probe.", hint=f"It is one of {FORMS}.")
 
 
 def check(probe: Mapping[str, Any]) -> None:
     """Refuse what is no probe, before anything is run."""
-    if len(probe) != 1 or next(iter(probe)) not in ("run", "file", "commit", "clean", "tests"):
+    if len(probe) != 1 or next(iter(probe)) not in (*WITH_VALUE, *WITHOUT_VALUE):
         raise Usage(f"{dict(probe)!r} is no probe.", hint=f"It is one of {FORMS}.")
 
 

@@ -52,9 +52,7 @@ if TYPE_CHECKING:
 
 
 # Parts of an observation whose keys are texts of the session, not names of fields.
-TABLES = frozenset(
-    ("files", "glimpsed", "names", "commands", "habits", "agents", "pending", "open")
-)
+TABLES = split_words("files glimpsed names commands habits agents pending open")
 
 # What of an observation tells what a session did, and how it ended.
 OUTCOME = split_words(

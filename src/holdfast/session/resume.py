@@ -16,12 +16,7 @@ from holdfast.kernel.streams import reads_offline
 from holdfast.kernel.tree_file import TreeFile
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
 from holdfast.pack import handover_text, pack
-from holdfast.pack.around import (
-    issue_at_work,
-    latest_notes,
-    look_around,
-    with_interrupted,
-)
+from holdfast.pack.around import issue_at_work, latest_notes, look_around, with_interrupted
 from holdfast.session import client_process, session_files, sessions
 from holdfast.session.ccc_files import broken_progress, folder_of
 from holdfast.session.rules import progress
@@ -72,7 +67,7 @@ if TYPE_CHECKING:
     from holdfast.pack.around import ResumeContext
     from holdfast.session.claims import CheckedClaim
     from holdfast.session.edits import ComparedEdits
-    from holdfast.session.rules.model import Claim, Observed, Progress, SessionState, World
+    from holdfast.session.rules.model import Claim, Observed, SessionState, World
     from holdfast.session.rules.verdict import Reason, Word
     from holdfast.session.world import WorkTree
 
@@ -193,14 +188,8 @@ class ResumedSession:
     def found_in(self, folder: str) -> FoundSession:
         """The client's session, as if it had just been found."""
         client: Any = self.client
-        session = self.state["session"]
-        return {
-            "client": client,
-            "session": session,
-            "path": self.path,
-            "modified": 0,
-            "cwd": folder,
-        }
+        session, path = self.state["session"], self.path
+        return {"client": client, "session": session, "path": path, "modified": 0, "cwd": folder}
 
 
 def _observe(
@@ -265,11 +254,6 @@ def _look(workspace: Workspace, state: SessionState, found: FoundSession | None,
     if found is not None and found["client"] != "opencode":
         return observation.look_at(workspace, spending.sources_at(found["path"]), now=now)
     return observation.look(workspace, state["session"], state=state, now=now)
-
-
-def _template(told: Progress) -> str:
-    """Return the protocol's template for a session, or its file, that has no continuation prompt."""
-    return "" if told == empty_progress() else generic(told["issue"])
 
 
 def _look_at_kept(workspace: Workspace, found: FoundSession) -> Any:
@@ -358,12 +342,16 @@ def _judge_and_tell(
         asked = request_line(seen)
     budget = request.get("budget") or int(settings["session.pack_characters"])
     door, told = Door(workspace, opens=True), progress_of(state)
+    prompt = told["prompt"]
+    if not prompt.strip():
+        # The protocol's template, for a session or its file that has no continuation prompt.
+        prompt = "" if told == empty_progress() else generic(told["issue"])
     return {
         "verdict": verdict,
         "reasons": reasons,
         "request": door.text(asked),
         "pack": door.text(pack.render(parts, budget)),
-        "prompt": door.text(told["prompt"] if told["prompt"].strip() else _template(told)),
+        "prompt": door.text(prompt),
         "claims": _list_claims(state, not_run, recheck=request.get("recheck", False)),
         "checkpoint": last["id"] if last else "",
         "session": state["session"],
@@ -462,10 +450,8 @@ def _lost_edits(
         return [], False
     is_long = seen["calls"] > MOST_CALLS_AT_START
     if is_quick and (verdict == "DRIFTED" or seen["commits"] or is_long):
-        return (
-            [],
-            False,
-        )  # a session's start reads and asks git as little as it can; `holdfast resume` compares
+        # A session's start reads and asks git as little as it can; `holdfast resume` compares.
+        return [], False
     suspects = [name for name in lost_files(workspace, seen, present) if name not in changed]
     compared = _compare_edits(workspace, resumed, seen) if suspects else None
     if compared is not None:

@@ -16,8 +16,9 @@ from holdfast.git import snapshot
 from holdfast.git.remote import Exchange
 from holdfast.git.snapshot import Snapshot
 from holdfast.kernel import clock, config, failures
+from holdfast.kernel.canonical_json import list_of, read_table
 from holdfast.kernel.errors import HoldfastError, NotFound, from_os_error
-from holdfast.kernel.plain_file import read_plain, write_synced
+from holdfast.kernel.plain_file import write_synced
 from holdfast.kernel.workspace import Workspace
 from holdfast.remote import server_time
 from holdfast.remote.identity import own_machine
@@ -64,12 +65,8 @@ def push(
         return done, problems
     try:
         now = server_time.now(workspace)
-        pushed = {
-            "id": newest["id"],
-            "commit": newest["commit"],
-            "remote": remote,
-            "at": clock.stamp(now),
-        }
+        id, commit = newest["id"], newest["commit"]
+        pushed = {"id": id, "commit": commit, "remote": remote, "at": clock.stamp(now)}
         for record in registry.offers("record_push"):
             problems += record(workspace, pushed, actor, now)
         return done, problems
@@ -79,11 +76,8 @@ def push(
 
 def pushed_refs(workspace: Workspace) -> dict[str, list[str]]:
     """The refs that this clone pushed and has not removed, by remote. No remote is asked."""
-    try:
-        known = json.loads(read_plain(os.path.join(workspace.home, PUSHED_FILE)))
-        return {str(remote): [str(ref) for ref in refs] for remote, refs in known.items()}
-    except (OSError, ValueError, AttributeError, TypeError):
-        return {}
+    known = read_table(os.path.join(workspace.home, PUSHED_FILE))
+    return {remote: [str(ref) for ref in list_of(refs)] for remote, refs in known.items()}
 
 
 def _remember_pushed(workspace: Workspace, done: Exchange) -> list[str]:

@@ -101,10 +101,6 @@ def _tell_observation(record: Record, body: dict[str, Any]) -> str:
     return " · ".join(parts) or "the work tree changed"
 
 
-def _tell_adoption(record: Record, body: dict[str, Any]) -> str:
-    return f"by session {body['by'][:12]}"
-
-
 WORDS = Words(
     unnamed=["session"],
     words={
@@ -118,7 +114,7 @@ WORDS = Words(
     texts={
         "captured": _tell_checkpoint,
         "observed": _tell_observation,
-        "adopted": _tell_adoption,
+        "adopted": lambda record, body: f"by session {body['by'][:12]}",
         "answered": lambda record, body: " ".join(body["text"].split())[:90],
     },
     compared={"captured": _tell_change},

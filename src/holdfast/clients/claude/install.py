@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from glob import glob
 
@@ -17,7 +16,7 @@ from holdfast.clients.settings.parts import (
     with_seconds,
 )
 from holdfast.clients.table import CLIENTS, home_of
-from holdfast.kernel.plain_file import read_plain
+from holdfast.kernel.canonical_json import read_table
 from holdfast.kernel.workspace import Workspace
 
 SETTINGS, SERVERS = CLIENTS["claude"].files
@@ -64,11 +63,7 @@ def _own_status_line(workspace: Workspace) -> dict[str, str]:
     settings of a project override its shared ones, and those override the user's."""
     for folder in (os.path.join(workspace.root, ".claude"), home_of("claude")):
         path = os.path.join(folder, "settings.json")
-        try:
-            found = json.loads(read_plain(path))
-        except (OSError, ValueError, RecursionError):
-            continue  # Claude Code reads none of it either
-        line = found.get("statusLine") if isinstance(found, dict) else None
+        line = read_table(path).get("statusLine")
         if line and not is_ours(line):
             return {"statusLine": path}
     return {}
@@ -84,13 +79,7 @@ def notes(workspace: Workspace) -> list[str]:
 
 
 def _settings_files(workspace: Workspace) -> list[str]:
-    project = os.path.join(workspace.root, ".claude")
-    folders = [
-        (home_of("claude"), "settings.json"),
-        (project, "settings.json"),
-        (project, "settings.local.json"),
-    ]
-    plugins = os.path.join(
-        home_of("claude"), "plugins", "cache", "*", "*", "*", "hooks", "hooks.json"
-    )
-    return [*(os.path.join(folder, name) for folder, name in folders), *sorted(glob(plugins))]
+    home, project = home_of("claude"), os.path.join(workspace.root, ".claude")
+    named = (home, "settings.json"), (project, "settings.json"), (project, "settings.local.json")
+    plugins = os.path.join(home, "plugins", "cache", "*", "*", "*", "hooks", "hooks.json")
+    return [*(os.path.join(*names) for names in named), *sorted(glob(plugins))]

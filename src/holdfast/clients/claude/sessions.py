@@ -321,8 +321,6 @@ _COMMANDS = ("<command-", "<local-command-", "<bash-")
 
 
 def limit_of(record: dict[str, Any]) -> UsageLimit | bool | None:
-    """The usage limit that a line tells of; False for a line that goes on with the work, None for one
-    that says nothing of it."""
     kind = record.get("type")
     said = table_of(record.get("message"))
     if record.get("isSidechain") or kind not in ("user", "assistant"):

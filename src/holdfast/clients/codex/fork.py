@@ -18,17 +18,12 @@ _USED = b'"total_token_usage":'
 
 def fork(session: str, path: str, prompt: str, scratch: str) -> ForkedTurn:
     words = ["codex", "exec", "--sandbox", "read-only", "--json", "fork", "--ephemeral"]
-    words += [
-        "--skip-git-repo-check",
-        "-c",
-        'approval_policy="never"',
-        "-c",
-        'web_search="disabled"',
-    ]
-    words += [word for name in WITHOUT for word in ("--disable", name)]
-    words += [
-        word for name in sorted(_servers()) for word in ("-c", f"mcp_servers.{name}.enabled=false")
-    ]
+    words += ["--skip-git-repo-check"]
+    without = [f"mcp_servers.{name}.enabled=false" for name in sorted(_servers())]
+    for setting in ('approval_policy="never"', 'web_search="disabled"', *without):
+        words += ["-c", setting]
+    for name in WITHOUT:
+        words += ["--disable", name]
     return ForkedTurn([*words, session, prompt])
 
 

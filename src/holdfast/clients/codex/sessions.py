@@ -213,8 +213,6 @@ _WORK = ("task_started", "user_message", "agent_message")
 
 
 def limit_of(record: dict[str, Any]) -> UsageLimit | bool | None:
-    """The usage limit that a line tells of; False for a line that goes on with the work, None for one
-    that says nothing of it."""
     payload = table_of(record.get("payload"))
     if record.get("type") == "response_item":
         return False

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 
 from holdfast.clients.fork import ForkedTurn, ForkReply, copy, overlay, tokens_of
 from holdfast.clients.table import home_of
-from holdfast.kernel.canonical_json import table_of, text_of
-from holdfast.kernel.plain_file import read_plain
+from holdfast.kernel.canonical_json import read_table, text_of
 
 USED = "used.json"
 
@@ -24,9 +22,8 @@ def fork(session: str, path: str, prompt: str, scratch: str) -> ForkedTurn:
 
 
 def reply(output: str, path: str, scratch: str) -> ForkReply:
-    try:
-        used = table_of(json.loads(read_plain(os.path.join(scratch, USED))))
-    except (OSError, ValueError):
+    used = read_table(os.path.join(scratch, USED))
+    if not used:
         return ForkReply(output.strip())
     # Its totals count the turns before, too.
     tokens = tokens_of(used.get("lastCallInputTokens"), used.get("lastCallOutputTokens"))

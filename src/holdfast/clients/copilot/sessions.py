@@ -100,8 +100,6 @@ def _answer(record: dict[str, Any], usage: dict[str, Any], at: str, found: Found
 
 
 def limit_of(record: dict[str, Any]) -> UsageLimit | bool | None:
-    """The usage limit that a line tells of; False for a line that goes on with the work, None for one
-    that says nothing of it."""
     kind, data = text_of(record.get("type")), table_of(record.get("data"))
     if kind in ("user.message", "assistant.message", "tool.execution_start"):
         return False

@@ -98,8 +98,6 @@ def parse(record: dict[str, Any], source: Source, state: dict[str, Any], found: 
 
 
 def limit_of(record: dict[str, Any]) -> UsageLimit | bool | None:
-    """The usage limit that a line tells of; False for a line that goes on with the work, None for one
-    that says nothing of it."""
     if record.get("type") != "system":
         return False if record.get("type") in ("user", "assistant") else None
     event = table_of(table_of(record.get("systemPayload")).get("uiEvent"))

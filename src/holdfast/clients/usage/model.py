@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 
     class UsageReader(Protocol):
         """The module `sessions` of a client that writes lines. If they tell of a usage limit, the module has
-        `limit_of(record)`, too, and `reset_of(record)` if another line says when the limit ends."""
+        `limit_of(record)`, too: the limit that a line tells of, False for a line that goes on with the work, None
+        for one that says nothing of it. If another line says when the limit ends, it has `reset_of(record)`."""
 
         # A line without any of these says nothing about spending, and is not decoded.
         TELLING: tuple[bytes, ...]

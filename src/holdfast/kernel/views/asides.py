@@ -13,6 +13,7 @@ import stat
 import time
 
 from holdfast.kernel.digest import digest, new_id
+from holdfast.kernel.plain_file import list_names
 from holdfast.kernel.tree_file import UNFINISHED, TreeFile, is_git_name, place_new
 from holdfast.kernel.views.files import file_at
 
@@ -220,10 +221,7 @@ def names_in(root: str, folder: str) -> list[str]:
     """Return the names in a folder of a work tree; none where there is no such folder."""
     if folder:
         return TreeFile(root, folder).names_if_any()
-    try:
-        return os.listdir(root)
-    except OSError:
-        return []
+    return list_names(root)
 
 
 def is_ours(file: TreeFile) -> bool:
