@@ -9,10 +9,15 @@ from __future__ import annotations
 import os
 
 from holdfast.clients.conversation import COUNTED_CALL, SessionEvent
+from holdfast.clients.discovery import SessionPlace, finder_of, work_tree_of
+from holdfast.clients.launcher import folder_of_user
+from holdfast.clients.lines import read_piece
+from holdfast.clients.table import capability
 from holdfast.kernel import canonical_json
 from holdfast.kernel.digest import digest
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.plain_file import list_names, read_plain, write_synced
+from holdfast.kernel.workspace import discover
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,15 +48,11 @@ COUNTED = -1
 
 def user_folder_of_sessions() -> str:
     """Return the folder in the user's data, with a folder for each project in it."""
-    from holdfast.clients.launcher import folder_of_user
-
     return os.path.join(folder_of_user(), "memory", FOLDER)
 
 
 def home_of_folder(folder: str) -> str:
     """Return the home of the journal that a folder belongs to; empty where there is none."""
-    from holdfast.kernel.workspace import discover
-
     try:
         workspace = discover(folder, local=True)
         return workspace.home if os.path.isfile(workspace.journal_path) else ""
@@ -61,8 +62,6 @@ def home_of_folder(folder: str) -> str:
 
 def folders_of(cwd: str) -> list[str]:
     """Return where sessions of a folder are kept, where they are written to first."""
-    from holdfast.clients.discovery import work_tree_of
-
     home = home_of_folder(cwd) if os.path.isabs(cwd) else ""
     key = digest((work_tree_of(cwd) or cwd).encode()).hex()[:16]
     found = [os.path.join(user_folder_of_sessions(), key)]
@@ -109,8 +108,6 @@ def list_all(cwd: str) -> Iterator[str]:
 
 def read_header(path: str) -> KeptSession | None:
     """Return which session a file holds; None where it cannot be read."""
-    from holdfast.clients.lines import read_piece
-
     line, end, _ = read_piece(path, LONGEST_HEADER).partition(b"\n")
     try:
         found: Any = canonical_json.loads(line.decode()) if end else None
@@ -133,8 +130,6 @@ def as_found(header: KeptSession) -> FoundSession:
 
 def sessions_kept_in(folder: str) -> Iterator[FoundSession]:
     """Return the sessions of a folder whose transcripts are gone."""
-    from holdfast.clients.discovery import SessionPlace
-
     place = None
     for path in list_files(folders_of(folder)):
         header = read_header(path)
@@ -150,9 +145,6 @@ def is_gone(header: KeptSession | FoundSession) -> bool:
     """Return whether the client has deleted a session."""
     if not os.path.exists(header["path"]):
         return True
-    from holdfast.clients.discovery import finder_of
-    from holdfast.clients.table import capability
-
     # A client with one store for all sessions takes single ones out of it.
     is_stored = capability(header["client"], "store") is not None
     return is_stored and not finder_of(header["client"]).find(header["session"])

@@ -51,12 +51,17 @@ def at_work(workspace: Workspace) -> str:
     if process is None:
         return ""
     found = [
-        kept["session"]
-        for kept in session_files.every(workspace, NAME)
+        session
+        for session, kept in slots_of(workspace).items()
         if process in (kept.get("process"), kept.get("server"))
-        and isinstance(kept.get("session"), str)
     ]
     return found[0] if len(found) == 1 else ""
+
+
+def slots_of(workspace: Workspace) -> dict[str, dict[str, Any]]:
+    """Return what hooks told of each session of this worktree and its client."""
+    every = session_files.every(workspace, NAME)
+    return {kept["session"]: kept for kept in every if isinstance(kept.get("session"), str)}
 
 
 def lives(workspace: Workspace, session: str, now: int) -> bool:
@@ -76,10 +81,8 @@ def others_at_work(workspace: Workspace, session: str, now: int) -> list[dict[st
     states: dict[str, str] = {}
     return [
         kept
-        for kept in session_files.every(workspace, NAME)
-        if isinstance(kept.get("session"), str)
-        and kept["session"] != session
-        and _liveness(workspace, kept["session"], kept, states, now) != "ended"
+        for other, kept in slots_of(workspace).items()
+        if other != session and _liveness(workspace, other, kept, states, now) != "ended"
     ]
 
 

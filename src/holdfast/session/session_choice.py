@@ -10,7 +10,7 @@ from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.text import quote
 from holdfast.kernel.tree_file import TreeFile
 from holdfast.kernel.views.files import Unreadable
-from holdfast.session import client_process, session_files, sessions
+from holdfast.session import client_process, sessions
 from holdfast.session.ccc_files import folder_of, path_of, read_progress
 from holdfast.session.rules import progress
 from holdfast.session.rules import session as rules
@@ -152,11 +152,9 @@ def _list_busy(workspace: Workspace, discovered: list[FoundSession], now: int) -
     """The sessions whose process runs at this moment, but ours, each with its client: none of them
     waits to be continued."""
     busy = {
-        kept["session"]: str(kept.get("client") or "")
-        for kept in session_files.every(workspace, client_process.NAME)
-        if isinstance(kept.get("session"), str)
-        and kept["session"] != own_id()
-        and client_process.liveness_of(workspace, kept["session"], now) == "alive"
+        session: str(kept.get("client") or "")
+        for session, kept in client_process.slots_of(workspace).items()
+        if session != own_id() and client_process.liveness_of(workspace, session, now) == "alive"
     }
     for one in discovered:
         if one["session"] not in busy and is_running(workspace, one, now):

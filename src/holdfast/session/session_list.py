@@ -114,10 +114,9 @@ def command_to_resume(session: str, transcript: str = "", *, is_foreign: bool = 
 def _slots(workspace: Workspace, now: int) -> dict[str, dict[str, Any]]:
     """What hooks told of the sessions at work in this worktree."""
     return {
-        kept["session"]: kept
-        for kept in session_files.every(workspace, client_process.NAME)
-        if isinstance(kept.get("session"), str)
-        and client_process.lives(workspace, kept["session"], now)
+        session: kept
+        for session, kept in client_process.slots_of(workspace).items()
+        if client_process.lives(workspace, session, now)
     }
 
 

@@ -12,6 +12,7 @@ import time
 
 from holdfast.clients.limits import find_limit, read_reset
 from holdfast.kernel import canonical_json, clock
+from holdfast.kernel.canonical_json import text_of
 from holdfast.kernel.plain_file import modified_at, write_aside
 from holdfast.kernel.text import quote
 from holdfast.kernel.workspace import discover, worktrees
@@ -125,12 +126,10 @@ def _went_on(tree: Workspace, one: LimitedSession) -> bool:
 
 def _list_seen(tree: Workspace) -> Iterator[LimitedSession]:
     """The sessions at work whose transcript ends with a limit."""
-    for kept in session_files.every(tree, client_process.NAME):
-        client, session = kept.get("client"), kept.get("session")
-        if not isinstance(client, str) or not isinstance(session, str):
-            continue
-        path = session_files.read(tree, session, session_files.TRANSCRIPT).get("path", "")
-        limit = find_limit(client, path) if isinstance(path, str) else None
+    for session, kept in client_process.slots_of(tree).items():
+        client = text_of(kept.get("client"))
+        path = text_of(session_files.read(tree, session, session_files.TRANSCRIPT).get("path"))
+        limit = find_limit(client, path)
         if limit is not None:
             yield _make(tree, client, session, limit)
 

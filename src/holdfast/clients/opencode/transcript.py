@@ -7,6 +7,8 @@ were read whole are told apart by their ids, which grow.
 
 from __future__ import annotations
 
+import json
+
 from holdfast.clients.conversation import (
     LONGEST_OUTPUT,
     LONGEST_TEXT,
@@ -316,8 +318,6 @@ def _messages_in_database(
 
 
 def _undone(revert: Any) -> str:
-    import json
-
     if isinstance(revert, str):
         try:
             revert = json.loads(revert)
@@ -327,8 +327,6 @@ def _undone(revert: Any) -> str:
 
 
 def _object(data: Any, state: ReaderState) -> dict[str, Any]:
-    import json
-
     try:
         value = json.loads(data) if data else {}
     except (TypeError, ValueError, RecursionError):

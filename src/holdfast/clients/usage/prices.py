@@ -19,6 +19,13 @@ MILLION = 1_000_000
 # What is paid for tokens that have no price of their own.
 _INSTEAD = {"cache_read": "input", "cache_write": "input", "cache_write_hour": "cache_write"}
 
+_TESTS: dict[str, Any] = {
+    "equals": str.__eq__,
+    "starts_with": str.startswith,
+    "ends_with": str.endswith,
+    "contains": str.__contains__,
+}
+
 _list: dict[str, Any] = {}
 _known: dict[tuple[str, str], Any] = {}
 
@@ -94,18 +101,10 @@ def _find(model: str, provider: str) -> dict[str, Any] | None:
 
 def _matches(clause: dict[str, Any], name: str) -> bool:
     ((kind, value),) = clause.items()
-    if kind == "or":
-        return any(_matches(each, name) for each in value)
-    if kind == "and":
-        return all(_matches(each, name) for each in value)
-    if kind == "equals":
-        return bool(name == value)
-    if kind == "starts_with":
-        return name.startswith(value)
-    if kind == "ends_with":
-        return name.endswith(value)
-    if kind == "contains":
-        return value in name
+    if kind in ("or", "and"):
+        return (any if kind == "or" else all)(_matches(each, name) for each in value)
+    if kind in _TESTS:
+        return bool(_TESTS[kind](name, value))
     import re
 
     return re.search(value, name) is not None

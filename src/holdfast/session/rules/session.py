@@ -291,13 +291,7 @@ def apply(state: SessionState, event: Event) -> SessionState:
     if kind == "observed":
         return _apply_observation(state, body)
     if kind == "answered":
-        answer: Handover = {
-            "text": body["text"],
-            "at": body["at"],
-            "by": body["by"],
-            "calls": body["calls"],
-            "cost": body["cost"],
-        }
+        answer: Any = {name: body[name] for name in ("text", "at", "by", "calls", "cost")}
         return {**state, "handover": answer}
     if kind == "surveyed" and state["last"] is not None:
         return {**state, "last": {**state["last"], "world": body["world"]}}
