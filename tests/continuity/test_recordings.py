@@ -82,3 +82,20 @@ def test_all_jobs_together_leave_a_code_base_that_passes(seed: int, tmp_path: Pa
         text=True,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_a_pack_is_the_same_in_every_process(tmp_path: Path) -> None:
+    """Sums of weights once followed the order of a set: of two sentences that are worth the same, either was told."""
+    transcript = tmp_path / "claude-long.jsonl"
+    whole = gzip.decompress((RECORDINGS / "claude" / "claude-long.jsonl.gz").read_bytes())
+    transcript.write_bytes(b"\n".join(whole.split(b"\n")[:214]) + b"\n")
+    os.utime(transcript, (0, 0))
+    command = [sys.executable, "-m", "holdfast", "resume", "--transcript", str(transcript)]
+    packs = {
+        subprocess.run(
+            command, cwd=tmp_path, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True
+        ).stdout
+        for seed in ("0", "5")
+    }
+    assert len(packs) == 1
+    assert b"## What happened, oldest first" in packs.pop()

@@ -267,11 +267,11 @@ def _shorten(sentence: str, most: int) -> str:
 
 
 @lru_cache(maxsize=2048)
-def pairs_in(text: str) -> frozenset[Pair]:
-    """The pairs of neighbouring content words of a text."""
+def pairs_in(text: str) -> tuple[Pair, ...]:
+    """The pairs of neighbouring content words of a text, each once, in order: sums over them are always the same."""
     said = [word.strip("'-") for word in text.lower().translate(_NO_LETTERS).split()]
     words = [_stem_of(word) for word in said if len(word) > 2 and word not in _STOP]
-    return frozenset(pairwise(words))
+    return tuple(dict.fromkeys(pairwise(words)))
 
 
 def _stem_of(word: str) -> str:
@@ -297,7 +297,7 @@ def weigh_pairs(story: Sequence[Passage]) -> dict[Pair, float]:
             count[pair] = count.get(pair, 0) + 1
             last[pair] = message
         if kind in OF_PERSON:
-            asked |= pairs
+            asked.update(pairs)
     return {
         pair: _OFTEN[min(number, 5)]
         * (1 / (1 + (message - last[pair]) / _HALF) + _FLOOR)

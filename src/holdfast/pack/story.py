@@ -68,9 +68,7 @@ class Story:
         self._story: list[Passage] = seen.get("story", [])
         self._turn = seen["prompts"]
         self._weights = weigh_pairs(self._story)
-        self._pairs = [
-            frozenset() if one[2] in (DONE, CHANGED) else pairs_in(one[3]) for one in self._story
-        ]
+        self._pairs = [() if one[2] in (DONE, CHANGED) else pairs_in(one[3]) for one in self._story]
         # The first words of what a turn came to, the newest turn first, and the first of all requests.
         ends = {one[0]: number for number, one in self._backwards() if one[2] == CLOSED}
         self._outcomes: list[int] = []
@@ -150,8 +148,9 @@ class Story:
             ranked[1].append(number)
             chosen.add(number)
             changed = {number - 1, number + 1}
-            for pair in self._pairs[number] - known:
-                known.add(pair)
+            fresh = [pair for pair in self._pairs[number] if pair not in known]
+            known.update(fresh)
+            for pair in fresh:
                 for other in self._places[pair]:
                     worth[other] -= self._weights[pair]
                     changed.add(other)
