@@ -372,6 +372,7 @@ def test_the_projects_root_of_ccc_is_honoured(
         ("just text", "checkpoint"),
         ("", "checkpoint"),
         ("execution:\n  default_mode:\n    - x\n  max_task_iterations: many\n", None),
+        (f"execution:\n  default_mode: tdd\n  max_task_iterations: {'9' * 5000}\n", "tdd"),
     ],
 )
 def test_preferences_are_honoured_and_break_nothing(

@@ -9,10 +9,12 @@ from __future__ import annotations
 import os
 
 from holdfast.kernel import canonical_json
+from holdfast.kernel.canonical_json import table_of
 from holdfast.kernel.errors import HoldfastError, NotAllowed, Usage, from_os_error
 from holdfast.kernel.git_index import is_tracked
 from holdfast.kernel.plain_file import is_nested_deeper
 from holdfast.kernel.rules import Unparsable
+from holdfast.kernel.text import one_line
 from holdfast.kernel.tree_file import TreeFile
 from holdfast.kernel.trust import ISSUE, is_known_here, is_trusted, remember_here, trust
 from holdfast.kernel.views.files import Unreadable, identity_of, read_file, text_of
@@ -181,19 +183,14 @@ def read_preferences(workspace: Workspace) -> Preferences:
         document = yaml.load(content, yaml.BaseLoader)  # noqa: S506
     except (yaml.YAMLError, RecursionError):
         return found
-    execution = document.get("execution") if isinstance(document, dict) else None
-    if isinstance(execution, dict):
-        wanted = execution.get("max_task_iterations", "")
-        if (
-            isinstance(wanted, str)
-            and wanted.isascii()
-            and wanted.isdigit()
-            and 1 <= int(wanted) <= MOST_ITERATIONS
-        ):
-            found["max_task_iterations"] = int(wanted)
-        mode = execution.get("default_mode", "")
-        # Not of a list: an alias of aliases is a small text, and written out a large one.
-        found["default_mode"] = " ".join(mode.split()) if isinstance(mode, str) else ""
+    execution = table_of(table_of(document).get("execution"))
+    # Not of a list: an alias of aliases is a small text, and written out a large one.
+    found["default_mode"] = one_line(canonical_json.text_of(execution.get("default_mode")))
+    wanted = canonical_json.text_of(execution.get("max_task_iterations")).lstrip("0")
+    # Python reads no number of thousands of digits.
+    is_short = wanted.isascii() and wanted.isdigit() and len(wanted) < 3
+    if is_short and int(wanted) <= MOST_ITERATIONS:
+        found["max_task_iterations"] = int(wanted)
     return found
 
 
