@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from holdfast.clients.conversation import COUNTED_CALL, SessionEvent
-from holdfast.clients.discovery import SessionPlace, finder_of, work_tree_of
+from holdfast.clients.discovery import SessionPlace, finder_of, found_session, work_tree_of
 from holdfast.clients.launcher import folder_of_user
 from holdfast.clients.lines import read_piece
 from holdfast.clients.table import capability
@@ -119,13 +119,8 @@ def read_header(path: str) -> KeptSession | None:
 
 
 def as_found(header: KeptSession) -> FoundSession:
-    return {
-        "client": header["client"],
-        "session": header["session"],
-        "path": header["path"],
-        "modified": header["modified"],
-        "cwd": header["cwd"],
-    }
+    client, session, path = header["client"], header["session"], header["path"]
+    return found_session(client, session, path, header["modified"], header["cwd"])
 
 
 def sessions_kept_in(folder: str) -> Iterator[FoundSession]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from holdfast.kernel import canonical_json
 from holdfast.kernel.patterns import compile_later
+from holdfast.kernel.text import split_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -187,43 +188,16 @@ _CONTROLS = compile_later(r"[\x00-\x08\x0b-\x1f]")
 
 def new() -> Observation:
     """Nothing seen yet."""
-    return {
-        "version": VERSION,
-        "cwd": "",
-        "started_at": "",
-        "at": "",
-        "calls": 0,
-        "edits": 0,
-        "first": None,
-        "earlier": [],
-        "request": None,
-        "prompts": 0,
-        "rulings": [],
-        "answers": [],
-        "plan": [],
-        "tasks": [],
-        "files": {},
-        "numbered": 0,
-        "glimpsed": {},
-        "names": {},
-        "commands": {},
-        "habits": {},
-        "failures": [],
-        "commits": [],
-        "said": [],
-        "agents": {},
-        "compactions": 0,
-        "summary": None,
-        "pending": {},
-        "open": {},
-        "refused": [],
-        "heard": [],
-        "asked": None,
-        "pushed": None,
-        "listed": 0,
-        "green": None,
-        "story": [],
-    }
+    numbers = split_words("calls edits prompts numbered compactions listed")
+    lists = split_words(
+        "earlier rulings answers plan tasks failures commits said refused heard story"
+    )
+    tables = split_words("files glimpsed names commands habits agents pending open")
+    seen: Any = {"version": VERSION, "cwd": "", "started_at": "", "at": ""}
+    seen |= dict.fromkeys(numbers, 0)
+    seen |= dict.fromkeys(split_words("first request summary asked pushed green"))
+    seen |= {name: [] for name in lists} | {name: {} for name in tables}
+    return seen  # type: ignore[no-any-return]
 
 
 def is_empty(seen: Observation) -> bool:
