@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 
 from holdfast.kernel.errors import HoldfastError, NotFound
-from holdfast.kernel.plain_file import list_names, read_plain, remove_links
+from holdfast.kernel.plain_file import read_plain, remove_links
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -288,7 +288,10 @@ class Workspace:
         folder = f"{self.tool_folder}/{name}"
         if os.path.islink(self.tool_folder) or os.path.islink(folder):
             return []
-        names = list_names(folder)
+        try:
+            names = sorted(os.listdir(folder))
+        except OSError:
+            return []
         if not names:
             return []
         from holdfast.kernel.git_index import tracked_below
