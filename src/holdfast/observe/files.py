@@ -5,15 +5,7 @@ from __future__ import annotations
 from math import log2
 
 from holdfast.observe.mentions import names_in, paths_in, whole_words
-from holdfast.observe.model import (
-    HALF_LIFE,
-    ROOM,
-    fitting,
-    lighten,
-    newest,
-    shrink,
-    wait_for_end,
-)
+from holdfast.observe.model import HALF_LIFE, ROOM, fitting, lighten, newest, shrink, wait_for_end
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -166,16 +166,11 @@ def _run_fork(workspace: Workspace, request: AskRequest, settings: dict[str, Any
         output = os.path.join(scratch, "output")
         folder = found["cwd"] if found is not None else ""
         seconds = float(settings["session.ask_seconds"])
+        words = ["/bin/sh", "-c", INTO_FILES, "sh", output, *turn.words]
         ended = Programs(Redactor(rules=settings["redact.rules"])).follow(
             {
                 "mark": os.path.basename(scratch),
-                "stages": [
-                    {
-                        "name": "",
-                        "words": ["/bin/sh", "-c", INTO_FILES, "sh", output, *turn.words],
-                        "input": "",
-                    }
-                ],
+                "stages": [{"name": "", "words": words, "input": ""}],
                 "folder": folder if os.path.isdir(folder) else workspace.root,
                 "environment": {**os.environ, **turn.environment, session_files.COPY_VARIABLE: "1"},
                 "log": os.path.join(scratch, "log"),
@@ -185,9 +180,8 @@ def _run_fork(workspace: Workspace, request: AskRequest, settings: dict[str, Any
             lambda: refuse_stopped(workspace),
         )
         said = client.reply(_read(output, LARGEST_OUTPUT), request.transcript, copy)
-        return _explain(
-            request.client, said, ended, _read(f"{output}.errors", LARGEST_ERRORS), seconds
-        )
+        errors = _read(f"{output}.errors", LARGEST_ERRORS)
+        return _explain(request.client, said, ended, errors, seconds)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
@@ -220,9 +214,8 @@ def _explain(
         return said
     last = next((line for line in reversed(errors.splitlines()) if line.strip()), "")
     reason = Redactor().text(said.why or last or f"it ended with exit code {ended['code']}")
-    return ForkReply(
-        why=f"{title} gave no answer: {quoted(reason, LONGEST_WHY)}.", tokens=said.tokens
-    )
+    why = f"{title} gave no answer: {quoted(reason, LONGEST_WHY)}."
+    return ForkReply(why=why, tokens=said.tokens)
 
 
 def _count(workspace: Workspace, request: AskRequest, reply: ForkReply, now: int) -> float | None:

@@ -2,17 +2,20 @@
 
 from holdfast.registry import Feature, Setting, StreamKind, Verb
 
+RULES = "holdfast.session.rules.session"
+# Each with its module, its group in `--help`, and its line there.
+VERBS = {
+    "resume": ("resume", "Continue", "Check what changed, and print the text to continue from."),
+    "go": ("resume", "Sessions and plans", "The same as resume."),
+    "checkpoint": ("checkpoint", "Continue", "Capture this session before its context ends."),
+    "edits": ("edits", "Undo", "Bring back edits of a session that the work tree lost."),
+}
+
 FEATURE = Feature(
     "session",
     rank=10,
     streams=[
-        StreamKind(
-            "session",
-            "holdfast.session.rules.session",
-            of_one_life=True,
-            is_said=True,
-            acts=("settle",),
-        ),
+        StreamKind("session", RULES, of_one_life=True, is_said=True, acts=("settle",)),
     ],
     settings={
         "session.stale_hours": Setting(
@@ -52,30 +55,8 @@ FEATURE = Feature(
     },
     describe="holdfast.session.text:WORDS",
     verbs=[
-        Verb(
-            "resume",
-            "Check what changed, and print the text to continue from.",
-            "Continue",
-            "holdfast.cli.verbs.resume",
-        ),
-        Verb(
-            "go",
-            "The same as resume.",
-            "Sessions and plans",
-            "holdfast.cli.verbs.resume",
-        ),
-        Verb(
-            "checkpoint",
-            "Capture this session before its context ends.",
-            "Continue",
-            "holdfast.cli.verbs.checkpoint",
-        ),
-        Verb(
-            "edits",
-            "Bring back edits of a session that the work tree lost.",
-            "Undo",
-            "holdfast.cli.verbs.edits",
-        ),
+        Verb(name, line, group, f"holdfast.cli.verbs.{module}")
+        for name, (module, group, line) in VERBS.items()
     ],
     tools="holdfast.session.mcp:TOOLS",
     checks=["holdfast.session.checks:check_progress_file"],

@@ -77,12 +77,8 @@ def message_of(template: str, progress: Progress, position: tuple[int, int] | No
     if issue == UNKNOWN_ISSUE:
         issue, template = "", template.replace("({issue})", "").replace("{issue}", "").strip()
     number, total = position or position_of(progress) or (0, 0)
-    message = template.format(
-        issue=issue,
-        number=number,
-        total=total,
-        task=progress["current"] or "no current task",
-    )
+    task = progress["current"] or "no current task"
+    message = template.format(issue=issue, number=number, total=total, task=task)
     return message if issue in message else f"{message} ({issue})"
 
 

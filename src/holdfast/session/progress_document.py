@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from holdfast.kernel.canonical_json import table_of
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.text import nearest
 from holdfast.session.rules.fields import GIVEN, PAIRS, Field
@@ -88,16 +89,11 @@ def _check_item(field: Field, item: object) -> None:
 
 def _as_text(made: Any) -> str:
     """A decision as the file shows it, so that a secret that spans both parts is seen."""
-    return (
-        made
-        if isinstance(made, str)
-        else ": ".join(filter(None, (made["decision"], made.get("rationale"))))
-    )
+    if isinstance(made, str):
+        return made
+    return ": ".join(filter(None, (made["decision"], made.get("rationale"))))
 
 
 def _is_claim(claim: object) -> bool:
-    return (
-        isinstance(claim, dict)
-        and isinstance(claim.get("claim"), str)
-        and isinstance(claim.get("probe"), dict)
-    )
+    told = table_of(claim)
+    return isinstance(told.get("claim"), str) and isinstance(told.get("probe"), dict)

@@ -16,12 +16,7 @@ from holdfast.session.observation import read_once
 from holdfast.session.rules.handover import progress_of
 from holdfast.session.rules.session import initial, stream_of
 from holdfast.session.rules.verdict import HAS_ALL_EDITS, NOTHING_TO_COMPARE, lacking
-from holdfast.session.session_choice import (
-    beside_trivial,
-    found_at,
-    is_running,
-    pass_trivial,
-)
+from holdfast.session.session_choice import beside_trivial, found_at, is_running, pass_trivial
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 
 NAME = "copilot"
 OBEYS_CHOICES = False
-EVENTS: dict[str, Means] = {
-    **SHARED_EVENTS,
-    "Notification": "waits",
-}
+EVENTS: dict[str, Means] = {**SHARED_EVENTS, "Notification": "waits"}
 IS_SILENT_AFTER_COMPACTION = True
 
 

@@ -214,8 +214,9 @@ def carry_out(workspace: Workspace, change: SettingsChange) -> None:
             if change["before"] is not None:
                 _remove(file, kept["folders"] if kept else 0)
         elif after != change["before"]:
-            status_now = file.status()
-            file.write(_bytes(after), stat.S_IMODE(status_now.st_mode) if status_now else 0o644)
+            found = file.status()
+            mode = stat.S_IMODE(found.st_mode) if found else 0o644
+            file.write(after.encode(errors="surrogateescape"), mode)
     except OSError as error:
         raise from_os_error(error, f"writing {path}") from error
     if status != "installed" and kept is not None:
@@ -326,10 +327,6 @@ def read(path: str) -> str | None:
 
 def _text(content: bytes) -> str:
     return content.decode(errors="surrogateescape")
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode(errors="surrogateescape")
 
 
 def not_settings(path: str, why: str) -> HoldfastError:

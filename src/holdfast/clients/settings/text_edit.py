@@ -110,7 +110,7 @@ class _JsonReader:
             start = self.at
             if self.text[start] != '"':
                 raise Malformed(f"a name is missing in line {self.line}")
-            name = self._name()
+            name = str(self.value().value)
             self.skip()
             if self.text[self.at : self.at + 1] != ":":
                 raise Malformed(f"a colon is missing in line {self.line}")
@@ -124,13 +124,6 @@ class _JsonReader:
             node.items.append(item)
             node.value[name] = item.value
         return node
-
-    def _name(self) -> str:
-        try:
-            name, self.at = self._decoder.raw_decode(self.text, self.at)
-        except json.JSONDecodeError as problem:
-            raise Malformed(f"{problem.msg} in line {self.line}") from None
-        return str(name)
 
     def _next(self, node: Node, closing: str) -> bool:
         """Whether another item begins here; past the comma before it."""
