@@ -220,23 +220,19 @@ def _read_lines(
         found.lines += 1
         to_skim -= len(line) + 1
         telling = any(word in line for word in client.TELLING)
-        if observer is not None and to_skim <= 0:
-            reader = state.setdefault(READER, conversation.new_state())
-            records = conversation.read_line(
-                transcript, line, reader, observer.events, decoded=telling
-            )
-        else:
-            if observer is not None:
-                reader = state.setdefault(READER, conversation.new_state())
-                transcript.skim(line, reader, observer.events)
-            records = conversation.decode(line) if telling else []
-        if not telling:
-            client.glance(line, state, found)
-        else:
-            for record in records:
-                client.parse(record, source, state, found)
+        records = None
         if observer is not None:
+            reader, events = state.setdefault(READER, conversation.new_state()), observer.events
+            if to_skim > 0:
+                transcript.skim(line, reader, events)
+            else:
+                records = conversation.read_line(transcript, line, reader, events, decoded=telling)
             observer.take(at_least=conversation.AT_ONCE)
+        if telling:
+            for record in conversation.decode(line) if records is None else records:
+                client.parse(record, source, state, found)
+        else:
+            client.glance(line, state, found)
     if lines.restarted and not found.lines:
         state.clear()
     return lines.mark
