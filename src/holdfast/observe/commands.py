@@ -21,9 +21,9 @@ from holdfast.observe.mentions import paths_in, whole_words
 from holdfast.observe.model import (
     ROOM,
     clipped,
-    fitting,
     lighten,
     newest,
+    pick,
     shrink,
     telling_lines,
     wait_for_end,
@@ -326,7 +326,7 @@ def ending(output: str) -> str:
     if len(lines) > 1 and lines[0].startswith("Exit code"):
         lines = lines[1:]
     last = [clipped(line.strip(), 160) for line in reversed(lines[-8:])]
-    return "\n".join(fitting(last, 360, lambda line: len(line) + 1)[::-1])
+    return "\n".join(pick(last, 360, lambda line: len(line) + 1)[::-1])
 
 
 def _moved_by(seen: Observation, folder: str, line: str) -> tuple[list[str], list[str]]:
@@ -348,7 +348,7 @@ def _bounded_paths(seen: Observation, folder: str, words: list[str]) -> list[str
     paths = (relative(seen, word.strip("\"'")) for word in words)
     plain = (path for path in paths if path and path[0] not in "-/.$*" and "\n" not in path)
     found = ((f"{folder}/{path}" if folder else path).rstrip("/") for path in plain)
-    return fitting(found, 600, lambda path: len(path) + 1)
+    return pick(found, 600, lambda path: len(path) + 1)
 
 
 COMMAND_STEPS: dict[str, Any] = {"run": _add_run}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import log2
 
 from holdfast.observe.mentions import names_in, paths_in, whole_words
-from holdfast.observe.model import HALF_LIFE, ROOM, fitting, lighten, newest, shrink, wait_for_end
+from holdfast.observe.model import HALF_LIFE, ROOM, lighten, newest, pick, shrink, wait_for_end
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ def name_all(seen: Observation, text: str, use: float, number: int) -> None:
     if len(names) == before or sum(map(len, names)) + 16 * len(names) <= ROOM["names"]:
         return
     heaviest = [name for _, name in sorted([(-known[0], name) for name, known in names.items()])]
-    kept = fitting(heaviest, ROOM["names"] * 9 // 10, lambda name: len(name) + 16)
+    kept = pick(heaviest, ROOM["names"] * 9 // 10, lambda name: len(name) + 16)
     seen["names"] = {name: names[name] for name in kept}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.clients.conversation import LONGEST_REPLY, lets_go_on
-from holdfast.observe.model import ROOM, clipped, fitting, newest, size_of
+from holdfast.observe.model import ROOM, clipped, newest, pick, size_of
 from holdfast.observe.story import close_turn
 
 TYPE_CHECKING = False
@@ -53,7 +53,7 @@ def _join_stories(before: list[Any], mine: list[Any]) -> list[Any]:
         return mine
     first = mine[0] if mine else [0, 0]
     turns, places = first[0] - before[-1][0] - 1, first[1] - before[-1][1] - 2
-    kept = fitting(before[::-1], room, lambda passage: size_of(passage) + 2)
+    kept = pick(before[::-1], room, lambda passage: size_of(passage) + 2)
     joined: Any = {"story": [[one[0] + turns, one[1] + places, *one[2:]] for one in kept[::-1]]}
     close_turn(joined)  # the session ended, and with it its last turn
     return [*joined["story"], *mine]

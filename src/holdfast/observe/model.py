@@ -210,7 +210,7 @@ def lighten(table: dict[str, float], room: int) -> None:
     if sum(map(len, table)) + 12 * len(table) <= room:
         return
     heaviest = [key for _, key in sorted([(-weight, key) for key, weight in table.items()])]
-    _keep_only(table, fitting(heaviest, room * 5 // 6, lambda key: len(key) + 12))
+    _keep_only(table, pick(heaviest, room * 5 // 6, lambda key: len(key) + 12))
 
 
 def weight_now(weight: float, seen: Observation) -> float:
@@ -236,7 +236,7 @@ def shrink(table: dict[str, Any], room: int, most: int, *, keep: str) -> None:
     if len(table) <= most and sum(sizes.values()) <= room:
         return
     heaviest = sorted(table, key=lambda key: (key != keep, -table[key]["weight"], key))
-    _keep_only(table, fitting(heaviest[: most * 9 // 10], room * 9 // 10, sizes.__getitem__))
+    _keep_only(table, pick(heaviest[: most * 9 // 10], room * 9 // 10, sizes.__getitem__))
 
 
 def _keep_only(table: dict[str, Any], kept: list[str]) -> None:
@@ -244,8 +244,8 @@ def _keep_only(table: dict[str, Any], kept: list[str]) -> None:
         del table[key]
 
 
-def fitting(items: Iterable[T], room: int, size: Callable[[T], int]) -> list[T]:
-    """The first items, as many as there is room for."""
+def pick(items: Iterable[T], room: int, size: Callable[[T], int]) -> list[T]:
+    """Return the first items, as many as there is room for."""
     kept = []
     for item in items:
         room -= size(item)
@@ -259,7 +259,7 @@ def newest(items: list[Any], most: int, room: int) -> list[Any]:
     items = items[-most:]
     if size_of(items) <= room:
         return items
-    return fitting(items[::-1], room, lambda item: size_of(item) + 2)[::-1]
+    return pick(items[::-1], room, lambda item: size_of(item) + 2)[::-1]
 
 
 def oldest(items: list[Any], most: int, room: int) -> list[Any]:

@@ -52,13 +52,13 @@ def at_work(workspace: Workspace) -> str:
         return ""
     found = [
         session
-        for session, kept in slots_of(workspace).items()
+        for session, kept in read_slots(workspace).items()
         if process in (kept.get("process"), kept.get("server"))
     ]
     return found[0] if len(found) == 1 else ""
 
 
-def slots_of(workspace: Workspace) -> dict[str, dict[str, Any]]:
+def read_slots(workspace: Workspace) -> dict[str, dict[str, Any]]:
     """Return what hooks told of each session of this worktree and its client."""
     every = session_files.every(workspace, NAME)
     return {kept["session"]: kept for kept in every if isinstance(kept.get("session"), str)}
@@ -81,7 +81,7 @@ def others_at_work(workspace: Workspace, session: str, now: int) -> list[dict[st
     states: dict[str, str] = {}
     return [
         kept
-        for other, kept in slots_of(workspace).items()
+        for other, kept in read_slots(workspace).items()
         if other != session and _liveness(workspace, other, kept, states, now) != "ended"
     ]
 

@@ -153,7 +153,7 @@ def _list_busy(workspace: Workspace, discovered: list[FoundSession], now: int) -
     waits to be continued."""
     busy = {
         session: str(kept.get("client") or "")
-        for session, kept in client_process.slots_of(workspace).items()
+        for session, kept in client_process.read_slots(workspace).items()
         if session != own_id() and client_process.liveness_of(workspace, session, now) == "alive"
     }
     for one in discovered:

@@ -115,7 +115,7 @@ def _slots(workspace: Workspace, now: int) -> dict[str, dict[str, Any]]:
     """What hooks told of the sessions at work in this worktree."""
     return {
         session: kept
-        for session, kept in client_process.slots_of(workspace).items()
+        for session, kept in client_process.read_slots(workspace).items()
         if client_process.lives(workspace, session, now)
     }
 

@@ -126,7 +126,7 @@ def _went_on(tree: Workspace, one: LimitedSession) -> bool:
 
 def _list_seen(tree: Workspace) -> Iterator[LimitedSession]:
     """The sessions at work whose transcript ends with a limit."""
-    for session, kept in client_process.slots_of(tree).items():
+    for session, kept in client_process.read_slots(tree).items():
         client = text_of(kept.get("client"))
         path = text_of(session_files.read(tree, session, session_files.TRANSCRIPT).get("path"))
         limit = find_limit(client, path)
