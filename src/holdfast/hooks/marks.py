@@ -28,7 +28,7 @@ from holdfast.clients.table import CLIENTS
 from holdfast.hooks.activity import EVERY, LOOKED, is_any
 from holdfast.hooks.activity import SPENT as LOOKED_SPENT
 from holdfast.kernel import canonical_json, clock, latch
-from holdfast.kernel.plain_file import unlink_if_any
+from holdfast.kernel.plain_file import list_names, modified_at, unlink_if_any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -119,22 +119,16 @@ def sweep(now: int) -> None:
     if not launcher.folder_at_work() or not os.path.isdir(folder):
         return
     swept = os.path.join(launcher.folder_at_work(), SWEPT)
-    try:
-        if abs(now - os.stat(swept).st_mtime_ns // 1_000_000) < clock.DAY:
-            return
-    except OSError:
-        pass  # never yet
+    if abs(now - modified_at(swept)) < clock.DAY:
+        return
     try:
         _write(swept, "", now)
     except OSError:
         return  # a folder that cannot be written is not swept either
-    for name in os.listdir(folder):
+    for name in list_names(folder):
         path = os.path.join(folder, name)
-        try:
-            if os.stat(path).st_mtime_ns // 1_000_000 < now - FORGOTTEN_AFTER:
-                os.unlink(path)
-        except OSError:
-            continue
+        if modified_at(path) < now - FORGOTTEN_AFTER:
+            unlink_if_any(path)
 
 
 def _told(workspace: Workspace, session: str, ask: dict[str, object]) -> str:

@@ -6,7 +6,7 @@ import errno
 import os
 
 from holdfast.kernel import canonical_json, clock
-from holdfast.kernel.plain_file import read_plain, unlink_if_any
+from holdfast.kernel.plain_file import modified_at, read_plain, unlink_if_any
 from holdfast.kernel.text import harmless_json
 
 TYPE_CHECKING = False
@@ -85,11 +85,8 @@ def read(workspace: Workspace) -> list[HookFailure]:
         except (ValueError, KeyError, TypeError, AttributeError):
             continue
     for path in _places(workspace):
-        try:
-            at = clock.precise(os.stat(f"{path}{LOST}").st_mtime_ns // 1_000_000)
-        except OSError:
-            continue
-        failures.append({"at": at, "hook": "hooks", "reason": WITHOUT_REASON})
+        if at := modified_at(f"{path}{LOST}"):
+            failures.append({"at": clock.precise(at), "hook": "hooks", "reason": WITHOUT_REASON})
     return sorted(failures, key=lambda failure: str(failure["at"]))
 
 

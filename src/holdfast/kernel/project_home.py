@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 
 from holdfast.kernel.digest import id_of
-from holdfast.kernel.plain_file import read_plain, write_synced
+from holdfast.kernel.plain_file import list_names, read_plain, write_synced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,11 +42,7 @@ def find(root: str, user_folder: str) -> str:
 def _find_moved(root: str, homes: str) -> str:
     """Return the home of a project whose folder was renamed to this one; empty if there is none."""
     identity = _identity_of(root)
-    try:
-        names = sorted(os.listdir(homes)) if identity else []
-    except OSError:
-        return ""
-    for name in names:
+    for name in list_names(homes) if identity else []:
         home = os.path.join(homes, name)
         known = _read_place(home)
         if known is None or known[1] != identity:
