@@ -12,7 +12,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -177,15 +177,20 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
-def pytest_collection() -> None:
-    """Each worker makes ten thousand tests, none of which is garbage: looking for some is an eighth of it."""
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Each worker makes ten thousand tests, none of which is garbage: looking for some takes an eighth of
+    the time."""
     gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_finish() -> None:
     """Collect no garbage among the tests themselves. A process that is forked without an exec, as the
     keeper of a program is, would otherwise get its own copy of nearly every page."""
-    gc.enable()
     gc.collect()
     gc.freeze()
 
