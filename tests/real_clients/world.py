@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from scripts.clients import FOLDER, program_of
 
+from tests import warm
 from tests.real_clients.dialects import MODEL, Answer
 from tests.real_clients.stub import Stub
 
@@ -153,17 +154,16 @@ class Client:
 
     def holdfast(self, *words: str, input: str = "", ends_with: int = 0) -> str:
         """Our command line, as the user of this home would call it; what it printed."""
-        done = subprocess.run(
+        done = warm.run(
             [sys.executable, "-m", "holdfast", *words],
             cwd=self.project,
             env=self.environment(),
             input=input,
             capture_output=True,
             text=True,
-            check=False,
         )
         assert done.returncode == ends_with, f"{words}: {done.stdout}{done.stderr}"
-        return done.stdout
+        return str(done.stdout)
 
     @staticmethod
     def program(name: str) -> Path:
