@@ -5,17 +5,19 @@ It runs on every record. Clean text ends here, and loads no regular expression.
 
 from __future__ import annotations
 
-from holdfast.kernel.redact_contexts import (
+from holdfast.kernel.redact_rules import (
     BESIDE_BARS,
     CONTEXT_ENDS,
     CONTEXT_GATES,
     CONTEXT_LITERALS,
     CONTEXT_NAMES,
     CONTEXT_TAGS,
+    KEYS,
     LONGEST_END,
+    RULES,
+    WEAK_NAMES,
     WITH_PASS,
 )
-from holdfast.kernel.redact_rules import KEYS, RULES, WEAK_NAMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,6 +63,7 @@ _TAILS = {
     sign: frozenset([end[-_TAIL:] for end in ends])
     for sign, ends in (*CONTEXT_ENDS.items(), *CONTEXT_TAGS.items())
 }
+_ENDS_BY_MARKER = (("(", CONTEXT_ENDS), ("</", CONTEXT_TAGS))
 _TAILS_OF_NAMES = frozenset([name[-_TAIL:] for name in CONTEXT_NAMES])
 # What follows on `pass`, and the literals that are looked for then.
 _PASS: dict[str, tuple[str, ...]] = {
@@ -244,12 +247,18 @@ def literals_in(text: str) -> set[str]:
             found.update([literal for literal in literals if literal in lowered])
             if gate in "%|":
                 found.update([_SPELLINGS[literal] for literal in _SPELLINGS if literal in found])
-    if "(" in lowered:
-        _find_ends(lowered, CONTEXT_ENDS, found)
-    if "</" in lowered:
-        _find_ends(lowered, CONTEXT_TAGS, found)
-    if "kind" in lowered and any(kind in lowered for kind in _KINDS_OF_MANIFEST):
-        found.add(MANIFEST)
+    for marker, ends_by_sign in _ENDS_BY_MARKER:
+        if marker not in lowered:
+            continue
+        plain_quotes = lowered.replace('\\"', '"')
+        for sign, ends in ends_by_sign.items():
+            fronts = plain_quotes.split(sign)
+            fronts.pop()
+            if not _TAILS[sign].isdisjoint([front[-_TAIL:] for front in fronts]):
+                joined = "\0".join([*[front[-LONGEST_END:] for front in fronts], ""])
+                found.update([end + sign for end in ends if f"{end}\0" in joined])
+    if "kind" in lowered:
+        found.update([MANIFEST for kind in _KINDS_OF_MANIFEST if kind in lowered])
     if "pass" in lowered:
         following = [piece[:1] for piece in lowered.split("pass")]
         for letter, literals in _PASS.items():
@@ -282,18 +291,6 @@ def literals_in(text: str) -> set[str]:
     return found
 
 
-def _find_ends(lowered: str, signs: dict[str, tuple[str, ...]], found: set[str]) -> None:
-    """Find the literals that end with a sign, by what stands before each."""
-    text = lowered.replace('\\"', '"') if '\\"' in lowered else lowered
-    for sign, ends in signs.items():
-        if sign in text:
-            fronts = text.split(sign)
-            fronts.pop()
-            if not _TAILS[sign].isdisjoint([front[-_TAIL:] for front in fronts]):
-                joined = "\0".join([*[front[-LONGEST_END:] for front in fronts], ""])
-                found.update([end + sign for end in ends if f"{end}\0" in joined])
-
-
 def _find_options(text: str, lowered: str, found: set[str]) -> None:
     """Find the literals that begin with a dash."""
     has_dashes = has_options = False
@@ -320,7 +317,11 @@ def _ends_a_piece(name: str, names: str) -> bool:
     for around in _AROUND_NAMES:
         if around in names:
             names = names.replace(around, "")
-    return any(f"{name}{ending}\0" in f"{names}\0" for ending in _ENDINGS_OF_NAMES)
+    names = f"{names}\0"
+    for ending in _ENDINGS_OF_NAMES:  # noqa: SIM110  # for each record
+        if f"{name}{ending}\0" in names:
+            return True
+    return False
 
 
 def _find_keys(text: str, plain: bytes, runs: bytes, found: set[str]) -> None:
@@ -350,8 +351,14 @@ def _find_keys(text: str, plain: bytes, runs: bytes, found: set[str]) -> None:
         found.update([literal for literal in _HEADS[head] if literal in joined])
     if joined == joined.lower():
         return
-    if _is_near_a_name(text, words, starts):
-        found.add(NEAR)
+    near = [
+        text[start - NEAR_LETTERS if start > NEAR_LETTERS else 0 : start]
+        for word, start in zip(words, starts, strict=True)
+        if len(word) >= SHORTEST_NEAR and not word.islower() and not word.isupper()
+    ]
+    if near:
+        small = "\0".join(near).lower()
+        found.update([NEAR for name in NEAR_NAMES if name in small])
     if _IN_BLOBS in joined and len(max(words, key=len)) >= _BLOB:
         found.update([literal for literal in _PLACES if literal.startswith(_IN_BLOBS)])
     texts = [word for word in words if not word[::4].strip(_FOURTH_LETTERS)]
@@ -367,17 +374,6 @@ def _is_encoded(words: list[str]) -> bool:
     inner = [binascii.a2b_base64(word).decode("latin-1") for word in encoded]
     joined = " ".join([*words, *inner])
     return any(stem in joined for stem in _BASE64_STEMS)
-
-
-def _is_near_a_name(text: str, words: list[str], starts: list[int]) -> bool:
-    """Return whether a name of a secret stands shortly before a long word of both cases."""
-    fronts = [
-        text[start - NEAR_LETTERS if start > NEAR_LETTERS else 0 : start]
-        for word, start in zip(words, starts, strict=True)
-        if len(word) >= SHORTEST_NEAR and not word.islower() and not word.isupper()
-    ]
-    joined = "\0".join(fronts).lower()
-    return bool(joined) and any(name in joined for name in NEAR_NAMES)
 
 
 def _list_long_words(
