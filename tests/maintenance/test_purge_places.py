@@ -175,6 +175,11 @@ def title_of_an_rfc(holdfast: Holdfast, git: Git) -> None:
     assert holders(Path(".ohrfc"))
 
 
+def name_of_an_rfc(holdfast: Holdfast, git: Git) -> None:
+    holdfast("rfc", "init", f"cache-{SECRET}")
+    assert holders(Path(".ohrfc"))
+
+
 def snapshot_with_the_name_of_a_file(holdfast: Holdfast, git: Git) -> None:
     holdfast("note", "harmless")
     Path(SECRET).write_text("harmless\n")
@@ -278,6 +283,7 @@ PLACES: list[Place] = [
     list_of_lost_records,
     hook_failure_that_was_cut,
     title_of_an_rfc,
+    name_of_an_rfc,
     snapshot_with_the_name_of_a_file,
     snapshot_of_a_session,
 ]

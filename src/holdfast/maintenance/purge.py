@@ -242,7 +242,8 @@ def _carry_out(
         _erase_files(workspace, found["files"], text)
         reached("after files are erased")
         if text:
-            _erase_files(workspace, _files_with(workspace, text), text)
+            again = [*_files_with(workspace, text), *_mixed_with(workspace, text)]
+            _erase_files(workspace, again, text)
         purge_snapshots.erase(workspace, found["snapshots"], objects, began=began)
         # Rewrites the file, so that the freed pages hold nothing any more.
         journal.compact(always=True)
@@ -417,12 +418,13 @@ def show_again(place: Workspace, streams: Sequence[str], text: str, now: int) ->
     """Write the views of these streams as they are now, and remove those whose path holds the text."""
     journal, writer = place.journal, open_writer(place)
     rows = journal.views(worktree=place.root)
-    for row in rows:
-        if text and text in row["path"]:
-            target = file_at(place, row["path"])
-            if target.status() is not None:
-                target.remove()
-            _remove_empty(target)
+    named = [file_at(place, row["path"]) for row in rows if text and text in row["path"]]
+    for target in named:
+        if target.status() is not None:
+            target.remove()
+        _remove_empty(target)
+    for target in named:
+        _rename_folder(target, text)
     if text and isinstance(journal, SqliteJournal):
         upkeep.forget_views(journal, text)
     elif text:
@@ -451,6 +453,24 @@ def _remove_empty(file: TreeFile) -> None:
     while parts:
         TreeFile(file.root, "/".join(parts)).remove_folder()
         parts.pop()
+
+
+def _rename_folder(file: TreeFile, text: str) -> None:
+    """Take the text out of the name of a removed view's folder that other files keep, such as the folder of an RFC."""
+    parts = file.path.split("/")[:-1]
+    for depth, name in enumerate(parts):
+        if text in name:
+            folder = TreeFile(file.root, "/".join(parts[: depth + 1]))
+            renamed = folder.beside(name.replace(text, MARK))
+            with contextlib.suppress(OSError):
+                if renamed.status() is None:
+                    folder.rename(renamed)
+                    return
+                for one in folder.names():  # the views stand in the new folder already
+                    if renamed.below(one).status() is None:
+                        folder.below(one).rename(renamed.below(one))
+                folder.remove_folder()
+            return
 
 
 def _files_with(workspace: Workspace, text: str) -> list[str]:

@@ -146,7 +146,8 @@ class ConvergenceError(HoldfastError):
 
 def stream_of(id: str) -> str:
     """The stream of an RFC. An id that cannot name a folder is refused."""
-    plain = id.replace("-", "").replace("_", "").replace(".", "")
+    # A purge puts its mark in the place of a text in a name.
+    plain = id.replace("[purged]", "x").replace("-", "").replace("_", "").replace(".", "")
     if not plain.isalnum() or id.startswith((".", "-")) or len(id) > LONGEST_ID:
         raise Usage(
             f"{id!r:.80} cannot name an RFC.",
