@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 from holdfast.budgets import stop
 from holdfast.budgets.check import Budget, place_of
@@ -32,11 +32,13 @@ from holdfast.budgets.rules.documents import (
     is_outdated,
     read_acknowledgments,
 )
+from holdfast.budgets.rules.ledger import Acknowledgment, BudgetState, Halt
 from holdfast.budgets.rules.thresholds import (
     ALERT,
     ALL_TYPES,
     QUANTITIES,
     STOP,
+    Limits,
     combine,
     drop_type,
     number_at,
@@ -52,11 +54,6 @@ from holdfast.kernel.text import quote
 from holdfast.kernel.views.files import Unreadable, read_file, text_of
 from holdfast.people import person as people
 from holdfast.session import sessions
-
-if TYPE_CHECKING:
-    from holdfast.budgets.rules.ledger import Acknowledgment, BudgetState, Halt
-    from holdfast.budgets.rules.thresholds import Limits
-
 
 # An acknowledgment that no person of ours gave.
 STATED = "stated in the file"

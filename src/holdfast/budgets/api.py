@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any, TypedDict
 
 from holdfast.budgets import acknowledge, operations
 from holdfast.budgets.acknowledge import Answered, Reset
-from holdfast.budgets.check import Budget
+from holdfast.budgets.check import Budget, BudgetReport
 from holdfast.budgets.limits import PROJECT_FILE, from_flags
 from holdfast.budgets.operations import (
     AddRequest,
@@ -16,16 +16,12 @@ from holdfast.budgets.operations import (
     ReportRequest,
     SpendingReport,
 )
+from holdfast.budgets.rules.ledger import BudgetState
+from holdfast.budgets.rules.thresholds import Limits, Sources
+from holdfast.budgets.rules.triggers import Trigger
 from holdfast.kernel import clock
 from holdfast.kernel.git_exclude import hide_new
 from holdfast.kernel.workspace import Workspace
-
-if TYPE_CHECKING:
-    from holdfast.budgets.check import BudgetReport
-    from holdfast.budgets.rules.ledger import BudgetState
-    from holdfast.budgets.rules.thresholds import Limits, Sources
-    from holdfast.budgets.rules.triggers import Trigger
-
 
 FOLDER = PROJECT_FILE.partition("/")[0]
 

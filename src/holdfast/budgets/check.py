@@ -8,12 +8,24 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from holdfast.budgets import alerts, side_files, stop
 from holdfast.budgets.counted import load_counted
 from holdfast.budgets.limits import InForce, in_force, in_force_anyway
-from holdfast.budgets.measure import gather
+from holdfast.budgets.measure import Gathered, Given, gather
 from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules import budget as rules
 from holdfast.budgets.rules.budget import judge, keep_highest, make_halt
 from holdfast.budgets.rules.documents import THRESHOLD_STOP
-from holdfast.budgets.rules.thresholds import EXTRA_TYPES
+from holdfast.budgets.rules.ledger import (
+    Acknowledgment,
+    BudgetCheck,
+    BudgetState,
+    Halt,
+    Handled,
+    Pending,
+    Position,
+    Ruling,
+    Values,
+    Verdict,
+)
+from holdfast.budgets.rules.thresholds import EXTRA_TYPES, Limits
 from holdfast.clients.table import own_id
 from holdfast.kernel import clock, config, last_turn
 from holdfast.kernel.crash import reached
@@ -26,48 +38,36 @@ from holdfast.people.removed_stops import restore
 from holdfast.session import sessions
 
 if TYPE_CHECKING:
-    from holdfast.budgets.measure import Gathered, Given
-    from holdfast.budgets.rules.ledger import (
-        Acknowledgment,
-        BudgetCheck,
-        BudgetState,
-        Halt,
-        Handled,
-        Pending,
-        Position,
-        Ruling,
-        Values,
-        Verdict,
-    )
-    from holdfast.budgets.rules.thresholds import Limits
     from holdfast.kernel.commit import Outcome
     from holdfast.session.rules.model import SessionState
 
-    # From what a budget has on record, and the types of people's own that have a limit, to what a check
-    # looks at.
-    Measure = Callable[[BudgetState, Collection[str]], Gathered]
 
-    class BudgetReport(TypedDict):
-        """What a check came to. `elapsed` is set when it is time to suggest a checkpoint."""
+# From what a budget has on record, and the types of people's own that have a limit, to what a check
+# looks at.
+Measure = Callable[[BudgetState, Collection[str]], Gathered]
 
-        verdict: Verdict
-        session_id: str
-        values: Values
-        levels: dict[str, str | None]
-        notes: dict[str, str]
-        handled: list[Handled]
-        pending: dict[str, Pending]
-        stopped: Halt | None
-        last_turn: bool
-        waypoint: str
-        limits: Limits
-        acknowledged: dict[str, str]
-        elapsed: int | None
-        recent_errors: list[str]
-        log: list[str]
-        queued: str
-        dry_run: bool
-        warnings: list[str]
+
+class BudgetReport(TypedDict):
+    """What a check came to. `elapsed` is set when it is time to suggest a checkpoint."""
+
+    verdict: Verdict
+    session_id: str
+    values: Values
+    levels: dict[str, str | None]
+    notes: dict[str, str]
+    handled: list[Handled]
+    pending: dict[str, Pending]
+    stopped: Halt | None
+    last_turn: bool
+    waypoint: str
+    limits: Limits
+    acknowledged: dict[str, str]
+    elapsed: int | None
+    recent_errors: list[str]
+    log: list[str]
+    queued: str
+    dry_run: bool
+    warnings: list[str]
 
 
 class Budget:

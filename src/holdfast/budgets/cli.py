@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from holdfast.budgets import limits, measure
 from holdfast.budgets.acknowledge import STATED, acknowledge, reset
-from holdfast.budgets.check import Budget
+from holdfast.budgets.check import Budget, BudgetReport
 from holdfast.budgets.limits import PROJECT_FILE, PROTOCOL, WAYPOINT
 from holdfast.budgets.operations import CheckRequest, LimitsReport, check, show_limits
 from holdfast.budgets.rules import boxes
@@ -21,6 +21,7 @@ from holdfast.budgets.rules.thresholds import (
     QUANTITIES,
     STOP,
     WARNING,
+    Limits,
     number_at,
 )
 from holdfast.budgets.rules.triggers import BOUND
@@ -33,13 +34,8 @@ from holdfast.kernel import last_turn
 from holdfast.kernel.clock import MINUTE
 from holdfast.kernel.errors import Declined, Stopped, Waiting
 from holdfast.kernel.text import quote
+from holdfast.kernel.workspace import Workspace
 from holdfast.usage import quotas
-
-if TYPE_CHECKING:
-    from holdfast.budgets.check import BudgetReport
-    from holdfast.budgets.rules.thresholds import Limits
-    from holdfast.kernel.workspace import Workspace
-
 
 EXIT_CODES = {"go": 0, "wait": Waiting.exit_code, "stop": Stopped.exit_code}
 _COLOURS = {WARNING: "yellow", ALERT: "yellow", STOP: "red"}

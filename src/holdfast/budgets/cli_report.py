@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from holdfast.clients.usage.amounts import Stretch
     from holdfast.usage.spending import Account, Spending
 
+
 _SURE = {"exact": "green", "estimated": "yellow", "unknown": "red"}
 # Times are shown to the minute, as `2026-11-15 18:01`.
 _MINUTE = 16

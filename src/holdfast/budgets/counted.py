@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from holdfast.budgets.rules import budget as rules
-from holdfast.budgets.rules.thresholds import tighten
+from holdfast.budgets.rules.ledger import Acknowledgment, BudgetState, Halt, Pending
+from holdfast.budgets.rules.thresholds import Limits, tighten
 from holdfast.kernel.state import load
 from holdfast.kernel.trust import signers_of
 from holdfast.kernel.workspace import Workspace
-
-if TYPE_CHECKING:
-    from holdfast.budgets.rules.ledger import Acknowledgment, BudgetState, Halt, Pending
-    from holdfast.budgets.rules.thresholds import Limits
 
 
 def load_counted(workspace: Workspace) -> tuple[BudgetState, list[str], bool]:

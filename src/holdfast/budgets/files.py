@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from holdfast.budgets.rules import budget as rules
 from holdfast.budgets.rules.documents import WAYPOINTS
+from holdfast.budgets.rules.ledger import BudgetState
 from holdfast.budgets.side_files import METRICS
 from holdfast.kernel.erased_text import is_in_file, list_bytes
 from holdfast.kernel.places import YOU, Place
@@ -15,9 +15,6 @@ from holdfast.kernel.state import load
 from holdfast.kernel.tree_file import TreeFile, is_git_name
 from holdfast.kernel.workspace import Workspace, worktrees
 from holdfast.parts import Copies
-
-if TYPE_CHECKING:
-    from holdfast.budgets.rules.ledger import BudgetState
 
 # The names of waypoints, in a folder where people may have files of their own.
 _NAMES = ("stop-", "alert-", "holding-pattern-")

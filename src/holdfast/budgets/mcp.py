@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
-from holdfast.budgets.check import Budget
+from holdfast.budgets.check import Budget, BudgetReport
 from holdfast.budgets.operations import AddRequest, CheckRequest, add, check
 from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules.thresholds import ALL_TYPES, STOP, number_at
 from holdfast.kernel import last_turn
 from holdfast.kernel.text import quote
 from holdfast.mcp.call import ToolAnswer, ToolCall, tool
-
-if TYPE_CHECKING:
-    from holdfast.budgets.check import BudgetReport
 
 VERDICTS = {
     "go": "go: work may go on.",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, TypedDict
 
+from holdfast.budgets.rules.ledger import BudgetState, Values
 from holdfast.budgets.rules.thresholds import (
     ALL_TYPES,
     QUANTITIES,
@@ -21,29 +22,30 @@ from holdfast.kernel.money import from_millionths, millionths
 from holdfast.kernel.workspace import Workspace
 
 if TYPE_CHECKING:
-    from holdfast.budgets.rules.ledger import BudgetState, Values
     from holdfast.usage.spending import Spending, WorkDone
 
-    class Given(TypedDict, total=False):
-        """Values that the caller has: a program, or a test."""
 
-        cost: float
-        context: float
-        estimated: float
-        actual: float
-        errors: float
+class Given(TypedDict, total=False):
+    """Values that the caller has: a program, or a test."""
 
-    class Gathered(TypedDict):
-        """What is known. `notes` say by type why a value is missing, or how sure it is;
-        `measured_errors` are the client's alone."""
+    cost: float
+    context: float
+    estimated: float
+    actual: float
+    errors: float
 
-        values: Values
-        notes: dict[str, str]
-        recent_errors: list[str]
-        session: str
-        started_at: str
-        measured_errors: int
-        reported: list[str]
+
+class Gathered(TypedDict):
+    """What is known. `notes` say by type why a value is missing, or how sure it is;
+    `measured_errors` are the client's alone."""
+
+    values: Values
+    notes: dict[str, str]
+    recent_errors: list[str]
+    session: str
+    started_at: str
+    measured_errors: int
+    reported: list[str]
 
 
 NAMES = ("cost", "context", "estimated", "actual", "errors")

@@ -10,8 +10,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast import registry
+from holdfast.budgets.check import Budget, BudgetReport
 from holdfast.budgets.limits import describe_raised, is_set
+from holdfast.budgets.measure import Given
 from holdfast.budgets.rules import thresholds
+from holdfast.budgets.rules.ledger import Acknowledgment, BudgetState, Halt, Pending
+from holdfast.budgets.rules.thresholds import Limits, Sources
+from holdfast.budgets.rules.triggers import Trigger
 from holdfast.clients.table import titles
 from holdfast.kernel import clock
 from holdfast.kernel.errors import NotFound, Usage
@@ -22,14 +27,10 @@ from holdfast.usage import spending
 from holdfast.usage.quotas import list_quotas
 
 if TYPE_CHECKING:
-    from holdfast.budgets.check import Budget, BudgetReport
-    from holdfast.budgets.measure import Given
-    from holdfast.budgets.rules.ledger import Acknowledgment, BudgetState, Halt, Pending
-    from holdfast.budgets.rules.thresholds import Limits, Sources
-    from holdfast.budgets.rules.triggers import Trigger
     from holdfast.kernel.commit import Outcome
     from holdfast.usage.quotas import ClientQuota
     from holdfast.usage.spending import Account, Spending
+
 
 PARTS = ("steps", "subagents", "elsewhere")
 

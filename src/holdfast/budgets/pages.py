@@ -11,6 +11,7 @@ from holdfast.budgets.check import Budget
 from holdfast.budgets.limits import InForce
 from holdfast.budgets.rules import budget as rules
 from holdfast.budgets.rules.boxes import amount, name_of, short_amount
+from holdfast.budgets.rules.ledger import BudgetState
 from holdfast.budgets.rules.thresholds import (
     ALL_TYPES,
     LEVELS,
@@ -33,7 +34,6 @@ from holdfast.web.table import Ask, Page, PageChange, PageContext, Pages, Sectio
 from holdfast.web.workspaces import ServedWorkspace, is_away
 
 if TYPE_CHECKING:
-    from holdfast.budgets.rules.ledger import BudgetState
     from holdfast.journal.interface import Record
 
 

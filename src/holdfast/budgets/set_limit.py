@@ -5,18 +5,15 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
 from holdfast.budgets.check import Budget
 from holdfast.budgets.limits import PROJECT_FILE, parse_project_file
-from holdfast.budgets.rules.thresholds import ALL_TYPES, LEVELS, QUANTITIES, STOP
+from holdfast.budgets.rules.thresholds import ALL_TYPES, LEVELS, QUANTITIES, STOP, Limits
 from holdfast.kernel.errors import HoldfastError, Usage, from_os_error
 from holdfast.kernel.text import nearest
 from holdfast.kernel.tree_file import TreeFile
 from holdfast.people import person as people
-
-if TYPE_CHECKING:
-    from holdfast.budgets.rules.thresholds import Limits
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,6 +16,7 @@ from holdfast.kernel.workspace import Workspace
 if TYPE_CHECKING:
     from holdfast.journal.interface import Journal, Record
 
+
 METRICS = ".autopilot/state/metrics.jsonl"
 
 

@@ -17,6 +17,7 @@ from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules import budget as rules
 from holdfast.budgets.rules.boxes import COCKPIT, OURS, amount, name_of
 from holdfast.budgets.rules.documents import ALERT_STOP
+from holdfast.budgets.rules.ledger import BudgetState, Halt, Pending, Ruling
 from holdfast.budgets.rules.thresholds import ALERT
 from holdfast.clients.table import home_of
 from holdfast.kernel import clock, last_turn, latch
@@ -26,9 +27,9 @@ from holdfast.kernel.workspace import Workspace
 from holdfast.registry import STOPPED, WAITS, Attention
 
 if TYPE_CHECKING:
-    from holdfast.budgets.rules.ledger import BudgetState, Halt, Pending, Ruling
     from holdfast.journal.interface import Journal
     from holdfast.people.removed_stops import Missing
+
 
 # Who sets the latch; the feature names who lifts it.
 BUDGET = "guard"

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from holdfast.budgets.rules.boxes import amount
+from holdfast.budgets.rules.ledger import BudgetState
 from holdfast.budgets.rules.thresholds import STOP
 from holdfast.parts import Tone, Words
-
-if TYPE_CHECKING:
-    from holdfast.budgets.rules.ledger import BudgetState
 
 
 def _judge_check(body: dict[str, Any]) -> Tone:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from holdfast.gates import lookup
 from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import gate as rules
-from holdfast.gates.rules.content import decline, hint_for, inert, render, understand
+from holdfast.gates.rules.content import Content, decline, hint_for, inert, render, understand
+from holdfast.gates.rules.gate import GateState
 from holdfast.gates.rules.picture import describe
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.commit import Order, commit
@@ -26,9 +27,8 @@ from holdfast.people import person as people
 from holdfast.people.rules import people as refusal
 
 if TYPE_CHECKING:
-    from holdfast.gates.rules.content import Content
-    from holdfast.gates.rules.gate import GateState
     from holdfast.people.rules.people import PeopleState, Refused
+
 
 # How often an answer that is none of the options is asked for again.
 TRIES = 5

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 from holdfast.gates import lookup
 from holdfast.gates import wait as waiting
 from holdfast.gates.ask import AskRequest, ask, withdraw
 from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import content as contents
-from holdfast.gates.rules.content import render
+from holdfast.gates.rules.content import Content, GateAnswer, GateOption, render
+from holdfast.gates.rules.gate import GateState
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import Workspace
-
-if TYPE_CHECKING:
-    from holdfast.gates.rules.content import Content, GateAnswer, GateOption
-    from holdfast.gates.rules.gate import GateState
 
 
 class Terms(TypedDict, total=False):

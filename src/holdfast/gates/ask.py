@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
 from holdfast import registry
 from holdfast.clients.table import own_id
 from holdfast.gates import lookup, notices, pictures
 from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import gate as rules
+from holdfast.gates.rules.content import Content
+from holdfast.gates.rules.gate import GateState
 from holdfast.gates.rules.lint import findings
 from holdfast.kernel import clock
 from holdfast.kernel.commit import Order, commit
@@ -27,10 +29,6 @@ from holdfast.kernel.workspace import Workspace
 from holdfast.kernel.writer import Writer
 from holdfast.people import person as people
 from holdfast.usage.spending import measure_session
-
-if TYPE_CHECKING:
-    from holdfast.gates.rules.content import Content
-    from holdfast.gates.rules.gate import GateState
 
 SHORT = 12
 UNITS = {"s": 1000, "min": clock.MINUTE, "h": clock.HOUR, "d": clock.DAY}

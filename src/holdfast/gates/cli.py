@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -14,17 +14,12 @@ from holdfast.gates.answer import list_attached
 from holdfast.gates.ask import AskRequest, AskResult, ask, withdraw
 from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import content as contents
-from holdfast.gates.rules.content import LIGHTS, PREFIX, render
-from holdfast.gates.rules.gate import withdrawn_of
+from holdfast.gates.rules.content import LIGHTS, PREFIX, Content, render
+from holdfast.gates.rules.gate import GateState, withdrawn_of
 from holdfast.gates.rules.gate_xml import AUTO, LARGEST, XmlTask, content_of, parse
 from holdfast.gates.rules.lint import GateFinding, lint
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.text import plural, quote
-
-if TYPE_CHECKING:
-    from holdfast.gates.rules.content import Content
-    from holdfast.gates.rules.gate import GateState
-
 
 VERIFY_EXAMPLE = (
     'holdfast gate verify --built "User Dashboard" --how "Page loads" --url http://localhost:3000'

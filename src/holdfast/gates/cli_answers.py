@@ -18,15 +18,15 @@ from holdfast.gates.answer import AnswerRequest, answer, facts, list_attached, r
 from holdfast.gates.cli import content_lines, context_of, light
 from holdfast.gates.pictures import path_of
 from holdfast.gates.rules.content import ACTION, EXPECTED, distribution, render
-from holdfast.gates.rules.gate import is_open, is_over, pictures_of, withdrawn_of
+from holdfast.gates.rules.gate import GateState, is_open, is_over, pictures_of, withdrawn_of
 from holdfast.gates.rules.gate_xml import write
 from holdfast.gates.wait import conclude, list_gates, present, wait
 from holdfast.kernel.errors import NotFound, Usage
 from holdfast.kernel.text import plural, quote
 
 if TYPE_CHECKING:
-    from holdfast.gates.rules.gate import GateState
     from holdfast.people.rules.people import Refused
+
 
 PATIENCE = 60.0
 

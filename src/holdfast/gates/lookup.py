@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from holdfast import registry
 from holdfast.gates.rules import gate as rules
 from holdfast.gates.rules.content import inert
+from holdfast.gates.rules.gate import GateState
 from holdfast.kernel import clock, inbox
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.state import fold, load
@@ -18,8 +19,8 @@ from holdfast.kernel.writer import Writer
 from holdfast.remote import server_time
 
 if TYPE_CHECKING:
-    from holdfast.gates.rules.gate import GateState
     from holdfast.journal.interface import Event, Head
+
 
 STREAMS = "gate:"
 # So many of the newest gates are looked through for the latest answers.

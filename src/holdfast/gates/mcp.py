@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from mcp.server.mcpserver import AcceptedElicitation, Context, Elicit, ElicitationResult, Resolve
 from pydantic import BaseModel, Field, create_model
@@ -15,15 +15,12 @@ from holdfast.gates.ask import ask as open_gate
 from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import content as contents
 from holdfast.gates.rules.content import DECISION, hint_for, inert, render
-from holdfast.gates.rules.gate import is_blocking, is_open, withdrawn_of
+from holdfast.gates.rules.gate import GateState, is_blocking, is_open, withdrawn_of
 from holdfast.gates.wait import list_gates, wait
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.kernel.text import quote, quoted
 from holdfast.mcp.call import ToolAnswer, ToolCall, folder_of, require, tool
 from holdfast.people.person import by_elicitation
-
-if TYPE_CHECKING:
-    from holdfast.gates.rules.gate import GateState
 
 
 class Unasked(BaseModel):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.gates import lookup
 from holdfast.gates.rules import gate as rules
+from holdfast.gates.rules.gate import GateState
 from holdfast.kernel import clock, config, outbox
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.streams import open_writer
@@ -15,9 +16,9 @@ from holdfast.kernel.workspace import Workspace
 from holdfast.people.notices import link_to, send
 
 if TYPE_CHECKING:
-    from holdfast.gates.rules.gate import GateState
     from holdfast.journal.interface import Effect
     from holdfast.kernel.outbox import Delivery
+
 
 # An agent that asks a gate waits at most this long for the services.
 PATIENCE_SECONDS = 5.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from holdfast.gates import lookup, pictures
 from holdfast.gates.answer import AnswerRequest, answer, facts, refused_attempts
@@ -11,6 +11,7 @@ from holdfast.gates.lookup import GateContext
 from holdfast.gates.pictures import path_of
 from holdfast.gates.rules import gate as rules
 from holdfast.gates.rules.content import APPROVED, DONE, render
+from holdfast.gates.rules.gate import GateState
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.rules import Person
@@ -18,10 +19,6 @@ from holdfast.kernel.workspace import Workspace, worktrees
 from holdfast.web.table import Ask, Page, PageChange, PageContext, PageFile, Pages
 from holdfast.web.work_tree import compare_with_commit
 from holdfast.web.workspaces import ServedWorkspace
-
-if TYPE_CHECKING:
-    from holdfast.gates.rules.gate import GateState
-
 
 LONGEST = 10_000
 BUTTONS = {

@@ -9,22 +9,18 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from holdfast.gates import lookup
 from holdfast.gates.rules import gate as rules
 from holdfast.gates.rules import picture as picture_rules
-from holdfast.gates.rules.gate import withdrawn_of
+from holdfast.gates.rules.gate import GateState, withdrawn_of
+from holdfast.gates.rules.picture import Picture
 from holdfast.kernel import clock
 from holdfast.kernel.digest import digest
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage, from_os_error
 from holdfast.kernel.plain_file import open_plain, write_synced
 from holdfast.kernel.tree_file import TreeFile
 from holdfast.kernel.workspace import TOOL_FOLDER, Workspace, worktrees
-
-if TYPE_CHECKING:
-    from holdfast.gates.rules.gate import GateState
-    from holdfast.gates.rules.picture import Picture
 
 FOLDER = "pictures"
 # So long may what belongs to no gate belong to one that is just being asked.

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from holdfast.gates import lookup, notices
 from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import gate as rules
 from holdfast.gates.rules.content import inert
+from holdfast.gates.rules.gate import GateState
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Declined, NotFound, Waiting
 from holdfast.kernel.stops import refuse_stopped
 from holdfast.kernel.streams import open_writer
 from holdfast.kernel.workspace import Workspace
-
-if TYPE_CHECKING:
-    from holdfast.gates.rules.gate import GateState
 
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 2.0

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from holdfast.gates import lookup
 from holdfast.gates.ask import AskRequest, ask
 from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules.content import VERIFY, Content, GateAnswer
-from holdfast.gates.rules.gate import withdrawn_of
+from holdfast.gates.rules.gate import GateState, withdrawn_of
 from holdfast.kernel import clock
 from holdfast.kernel.digest import id_of, new_id
 from holdfast.kernel.errors import NotFound
@@ -21,10 +21,6 @@ from holdfast.plans.rules.ready import waiting_gates
 from holdfast.plans.rules.run_model import ISSUES
 from holdfast.plans.runs import RunStream
 from holdfast.processes.supervisor import Ended
-
-if TYPE_CHECKING:
-    from holdfast.gates.rules.gate import GateState
-
 
 APPROVED = "✅ Checkpoint approved, continuing..."
 LONGEST = 48

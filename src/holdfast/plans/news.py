@@ -8,9 +8,9 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from types import FrameType
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
-from holdfast.budgets.check import Budget
+from holdfast.budgets.check import Budget, BudgetReport
 from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules.thresholds import STOP, number_at
 from holdfast.budgets.stop import draw_stop
@@ -20,10 +20,6 @@ from holdfast.kernel.workspace import Workspace
 from holdfast.people import person as people
 from holdfast.plans.rules.ready import wave_at
 from holdfast.plans.runs import RunStream
-
-if TYPE_CHECKING:
-    from holdfast.budgets.check import BudgetReport
-
 
 Tell = Callable[["RunEvent"], None]
 

@@ -7,8 +7,9 @@ import time
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from holdfast.budgets.check import Budget
-from holdfast.budgets.measure import gather
+from holdfast.budgets.check import Budget, BudgetReport
+from holdfast.budgets.measure import Gathered, gather
+from holdfast.budgets.rules.ledger import BudgetState, Values
 from holdfast.budgets.rules.thresholds import QUANTITIES, Limits
 from holdfast.clients.discovery import sessions_since
 from holdfast.clients.table import own_id
@@ -20,9 +21,6 @@ from holdfast.plans.runs import RunStream
 from holdfast.usage.spending import measure_session, work_done
 
 if TYPE_CHECKING:
-    from holdfast.budgets.check import BudgetReport
-    from holdfast.budgets.measure import Gathered
-    from holdfast.budgets.rules.ledger import BudgetState, Values
     from holdfast.usage.spending import Spending, WorkDone
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from holdfast.budgets.rules import documents
+from holdfast.budgets.rules.ledger import Saved
 from holdfast.clients.table import own_id
 from holdfast.git.repository import read_head
 from holdfast.kernel import clock
@@ -30,10 +31,6 @@ from holdfast.plans.rules.ready import (
 from holdfast.plans.rules.run_model import ABANDONED, PHASE_COMPLETE, STOPPED, PlanRun, RunState
 from holdfast.plans.run_budget import RunBudget
 from holdfast.plans.runs import RunStream, one_at_a_time
-
-if TYPE_CHECKING:
-    from holdfast.budgets.rules.ledger import Saved
-
 
 EMERGENCY = "emergency_stop"
 # An abandoned run does not go on; its plans can be run anew.

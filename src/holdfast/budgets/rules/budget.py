@@ -6,11 +6,27 @@ and the newest waypoint; `metrics.jsonl` is appended from its records, in `holdf
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from holdfast.budgets.rules import documents
 from holdfast.budgets.rules.boxes import amount
-from holdfast.budgets.rules.ledger import LONGEST_ERROR, absorb, apply, initial
+from holdfast.budgets.rules.ledger import (
+    LONGEST_ERROR,
+    Acknowledgment,
+    BudgetCheck,
+    BudgetState,
+    Halt,
+    Handled,
+    How,
+    Pending,
+    Ruling,
+    Saved,
+    Values,
+    Verdict,
+    absorb,
+    apply,
+    initial,
+)
 from holdfast.budgets.rules.thresholds import (
     ALERT,
     ALL_TYPES,
@@ -19,6 +35,7 @@ from holdfast.budgets.rules.thresholds import (
     STOPPING,
     TYPES,
     WARNING,
+    Limits,
     combine,
     is_amount,
     is_number,
@@ -30,23 +47,6 @@ from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict, NotAllowed, NotFound, Usage
 from holdfast.kernel.rules import Decision, Person
 from holdfast.kernel.text import quote
-
-if TYPE_CHECKING:
-    from holdfast.budgets.rules.ledger import (
-        Acknowledgment,
-        BudgetCheck,
-        BudgetState,
-        Halt,
-        Handled,
-        How,
-        Pending,
-        Ruling,
-        Saved,
-        Values,
-        Verdict,
-    )
-    from holdfast.budgets.rules.thresholds import Limits
-
 
 __all__ = ["STREAM", "absorb", "apply", "decide", "initial", "render"]
 

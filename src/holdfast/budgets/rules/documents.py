@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from holdfast.budgets.rules.thresholds import ALL_TYPES, LEVELS, QUANTITIES, TYPES
+from holdfast.budgets.rules.thresholds import ALL_TYPES, LEVELS, QUANTITIES, TYPES, Limits
 from holdfast.kernel import canonical_json, clock
 from holdfast.kernel.rules import Unparsable
 from holdfast.kernel.text import split_words
 
 if TYPE_CHECKING:
     from holdfast.budgets.rules.ledger import Acknowledgment, BudgetState, Position, Saved, Values
-    from holdfast.budgets.rules.thresholds import Limits
+
 
 ACKNOWLEDGMENTS = ".autopilot/state/acknowledgments.json"
 THRESHOLDS = ".autopilot/state/thresholds.json"

@@ -5,148 +5,161 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 
 from holdfast.budgets.rules import documents as files
-from holdfast.budgets.rules.thresholds import ALL_TYPES, TYPES
+from holdfast.budgets.rules.thresholds import ALL_TYPES, TYPES, Limits
 from holdfast.kernel.blank import blank
 from holdfast.kernel.money import millionths
 
 if TYPE_CHECKING:
-    from holdfast.budgets.rules.thresholds import Limits
     from holdfast.journal.interface import Event
     from holdfast.kernel.views.reconcile import Change
 
-    How = Literal["warned", "acknowledged", "waiting", "stopped"]
-    Verdict = Literal["go", "wait", "stop"]
 
-    # By type, what was measured or reported; None is unknown and never passes as zero. Of people's own types,
-    # only those that have a limit.
-    Values = dict[str, float | None]
+How = Literal["warned", "acknowledged", "waiting", "stopped"]
+Verdict = Literal["go", "wait", "stop"]
 
-    class Added(TypedDict):
-        """What programs reported. Money in millionths; None: none was reported."""
+# By type, what was measured or reported; None is unknown and never passes as zero. Of people's own types,
+# only those that have a limit.
+Values = dict[str, float | None]
 
-        cost: int | None
-        tokens: int
-        errors: int
-        recent_errors: list[str]
 
-    class StepSum(TypedDict):
-        cost: int | None
-        tokens: int
-        errors: int
+class Added(TypedDict):
+    """What programs reported. Money in millionths; None: none was reported."""
 
-    class Handled(TypedDict):
-        """One (type, level) of one check, and what was done about it. `number` counts all of them,
-        `entered` says that the session was not at this level before."""
+    cost: int | None
+    tokens: int
+    errors: int
+    recent_errors: list[str]
 
-        number: int
-        type: str
-        level: str
-        value: float
-        threshold: float
-        how: How
-        entered: bool
 
-    class SeenLevels(TypedDict):
-        """What a session has read: its levels, and when a checkpoint was suggested to it."""
+class StepSum(TypedDict):
+    cost: int | None
+    tokens: int
+    errors: int
 
-        levels: dict[str, str]
-        first_at: str
-        suggested_at: str
-        # The highest value of each type, since a person last lifted a stop.
-        highest: NotRequired[dict[str, float]]
 
-    class Pending(TypedDict):
-        """An alert that waits for a person."""
+class Handled(TypedDict):
+    """One (type, level) of one check, and what was done about it. `number` counts all of them,
+    `entered` says that the session was not at this level before."""
 
-        value: float
-        threshold: float
-        since: str
-        session_id: str
+    number: int
+    type: str
+    level: str
+    value: float
+    threshold: float
+    how: How
+    entered: bool
 
-    class Acknowledgment(TypedDict):
-        """The first three stand in the file; `extra` are the keys that others wrote there. Without a person in
-        `by`, it stands only in the file, and does not count."""
 
-        acknowledged_at: str
-        value_at_ack: float | None
-        session_id: str
-        level: str
-        threshold: float | None
-        until: float | None
-        by: Any
-        extra: dict[str, Any]
-        # The alert that it answers; none in records of earlier versions.
-        alert: NotRequired[Pending | None]
+class SeenLevels(TypedDict):
+    """What a session has read: its levels, and when a checkpoint was suggested to it."""
 
-    class OwnConfirmed(TypedDict):
-        """A person's word about their own limits, and the limits before it."""
+    levels: dict[str, str]
+    first_at: str
+    suggested_at: str
+    # The highest value of each type, since a person last lifted a stop.
+    highest: NotRequired[dict[str, float]]
 
-        by: dict[str, Any]
-        own: Limits
-        before: Limits
 
-    class Lift(TypedDict):
-        """A person's latest reset, and what they changed with it."""
+class Pending(TypedDict):
+    """An alert that waits for a person."""
 
-        by: dict[str, Any]
-        before: dict[str, Any]
+    value: float
+    threshold: float
+    since: str
+    session_id: str
 
-    class Halt(TypedDict):
-        """A stop that holds until a person lifts it."""
 
-        reason: str
-        type: str
-        level: str
-        value: float
-        threshold: float
-        at: str
-        session_id: str
-        waypoint: str
-        last_turn: bool
-        by: NotRequired[Any]
+class Acknowledgment(TypedDict):
+    """The first three stand in the file; `extra` are the keys that others wrote there. Without a person in
+    `by`, it stands only in the file, and does not count."""
 
-    class Position(TypedDict):
-        """Where the work stands, for the session that resumes from a waypoint."""
+    acknowledged_at: str
+    value_at_ack: float | None
+    session_id: str
+    level: str
+    threshold: float | None
+    until: float | None
+    by: Any
+    extra: dict[str, Any]
+    # The alert that it answers; none in records of earlier versions.
+    alert: NotRequired[Pending | None]
 
-        phase: Any
-        plan: Any
-        last_task_completed: str | None
-        next_task: str | None
 
-    class Saved(TypedDict):
-        """The newest waypoint, as its file says it."""
+class OwnConfirmed(TypedDict):
+    """A person's word about their own limits, and the limits before it."""
 
-        path: str
-        content: dict[str, Any]
+    by: dict[str, Any]
+    own: Limits
+    before: Limits
 
-    class BudgetCheck(TypedDict):
-        """The command that asks whether work may go on."""
 
-        do: Literal["check"]
-        values: Values
-        limits: Limits
-        own: NotRequired[Limits]
-        flags: Limits
-        actions: dict[str, dict[str, str]]
-        session: str
-        place: Position
-        started_at: str
-        checkpoint_at: str
-        pause: int
-        last_turn: bool
-        # The types whose values the caller reported; the others were measured.
-        reported: NotRequired[list[str]]
-        # The types whose acknowledgment lacks the signature that is asked for.
-        uncounted: NotRequired[list[str]]
+class Lift(TypedDict):
+    """A person's latest reset, and what they changed with it."""
 
-    class Ruling(TypedDict):
-        """What a check comes to."""
+    by: dict[str, Any]
+    before: dict[str, Any]
 
-        verdict: Verdict
-        handled: list[Handled]
-        levels: dict[str, str | None]
-        # Milliseconds since the session began, when it is time to suggest a checkpoint.
-        elapsed: int | None
+
+class Halt(TypedDict):
+    """A stop that holds until a person lifts it."""
+
+    reason: str
+    type: str
+    level: str
+    value: float
+    threshold: float
+    at: str
+    session_id: str
+    waypoint: str
+    last_turn: bool
+    by: NotRequired[Any]
+
+
+class Position(TypedDict):
+    """Where the work stands, for the session that resumes from a waypoint."""
+
+    phase: Any
+    plan: Any
+    last_task_completed: str | None
+    next_task: str | None
+
+
+class Saved(TypedDict):
+    """The newest waypoint, as its file says it."""
+
+    path: str
+    content: dict[str, Any]
+
+
+class BudgetCheck(TypedDict):
+    """The command that asks whether work may go on."""
+
+    do: Literal["check"]
+    values: Values
+    limits: Limits
+    own: NotRequired[Limits]
+    flags: Limits
+    actions: dict[str, dict[str, str]]
+    session: str
+    place: Position
+    started_at: str
+    checkpoint_at: str
+    pause: int
+    last_turn: bool
+    # The types whose values the caller reported; the others were measured.
+    reported: NotRequired[list[str]]
+    # The types whose acknowledgment lacks the signature that is asked for.
+    uncounted: NotRequired[list[str]]
+
+
+class Ruling(TypedDict):
+    """What a check comes to."""
+
+    verdict: Verdict
+    handled: list[Handled]
+    levels: dict[str, str | None]
+    # Milliseconds since the session began, when it is time to suggest a checkpoint.
+    elapsed: int | None
 
 
 class BudgetState(TypedDict):

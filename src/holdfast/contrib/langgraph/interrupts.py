@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from holdfast.contrib.langgraph.saver import HoldfastSaver
 
+
 INTERRUPT = "__interrupt__"
 LONGEST_TITLE = 2_000
 

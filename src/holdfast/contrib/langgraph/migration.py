@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import apsw
 import ormsgpack
@@ -16,9 +16,7 @@ import ormsgpack
 from holdfast.contrib.langgraph.store import Checkpoint, Threads, Typed, Write, stream_of
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage
 from holdfast.kernel.streams import open_writer
-
-if TYPE_CHECKING:
-    from holdfast.kernel.workspace import Workspace
+from holdfast.kernel.workspace import Workspace
 
 # The newest format of a checkpoint that is known.
 NEWEST = 4

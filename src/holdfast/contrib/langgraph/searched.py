@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from holdfast.contrib.langgraph.store import STREAMS, Threads, Typed
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.streams import open_writer
+from holdfast.kernel.workspace import Workspace
 from holdfast.parts import Searched
-
-if TYPE_CHECKING:
-    from holdfast.kernel.workspace import Workspace
 
 MOST_SEARCHED = 1000
 SPEAKERS = {"HumanMessage": "asked", "AIMessage": "said"}

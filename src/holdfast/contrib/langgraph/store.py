@@ -18,6 +18,7 @@ from urllib.parse import quote, unquote
 
 from holdfast.contrib.langgraph.difference import apply_difference, find_difference
 from holdfast.contrib.langgraph.rules import thread as rules
+from holdfast.contrib.langgraph.rules.thread import ThreadState
 from holdfast.journal.interface import RECORD_WEIGHT
 from holdfast.kernel import clock
 from holdfast.kernel.commit import Order, commit
@@ -25,12 +26,12 @@ from holdfast.kernel.digest import id_of, new_id
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.kernel.state import load, read_all
 from holdfast.kernel.streams import rules_of
+from holdfast.kernel.writer import Writer
 
 if TYPE_CHECKING:
-    from holdfast.contrib.langgraph.rules.thread import ThreadState
     from holdfast.journal.interface import Journal, Record
     from holdfast.kernel.rules import Rules
-    from holdfast.kernel.writer import Writer
+
 
 STREAMS = "graph:"
 # The format of the records' bodies.

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from holdfast.contrib.langgraph.rules.thread import ThreadState
 from holdfast.contrib.langgraph.store import Threads, list_newest, thread_of
 from holdfast.kernel.erased_text import list_bytes
 from holdfast.kernel.streams import open_writer
 from holdfast.kernel.text import command, one_line, plural
+from holdfast.kernel.workspace import Workspace
 from holdfast.parts import Copies, Words
 from holdfast.registry import WAITS, Attention
 
 if TYPE_CHECKING:
-    from holdfast.contrib.langgraph.rules.thread import ThreadState
     from holdfast.journal.interface import Record
-    from holdfast.kernel.workspace import Workspace
 
 
 def _tell_put(record: Record, body: dict[str, Any]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.budgets.rules import boxes, documents
+from holdfast.budgets.rules.ledger import Position, Saved, Values
 from holdfast.budgets.rules.thresholds import ALL_TYPES, LEVELS, TYPES, Limits
 from holdfast.kernel.blank import blank
 from holdfast.kernel.errors import Usage
@@ -15,7 +16,6 @@ from holdfast.kernel.rules import Decision
 from holdfast.kernel.text import harmless, one_line
 
 if TYPE_CHECKING:
-    from holdfast.budgets.rules.ledger import Position, Saved, Values
     from holdfast.journal.interface import Event
     from holdfast.kernel.views.reconcile import Change
 

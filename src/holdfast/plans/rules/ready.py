@@ -7,8 +7,9 @@ AMB-PILOT-19). Inside a plan everything is in the file's order.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import Literal, TypedDict
 
+from holdfast.budgets.rules.ledger import Position
 from holdfast.plans.rules.run_model import (
     ASKED,
     DONE,
@@ -22,9 +23,6 @@ from holdfast.plans.rules.run_model import (
     PlanRun,
     RunState,
 )
-
-if TYPE_CHECKING:
-    from holdfast.budgets.rules.ledger import Position
 
 
 class Act(TypedDict):

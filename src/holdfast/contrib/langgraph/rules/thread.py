@@ -13,23 +13,25 @@ from holdfast.kernel.rules import Decision, absorb_nothing, render_nothing
 if TYPE_CHECKING:
     from holdfast.journal.interface import Event
 
-    class Waits(TypedDict):
-        """What a graph asks a person: the checkpoint, the ids of the interrupts, and their redacted text."""
 
-        checkpoint: str
-        interrupts: list[str]
-        asks: str
+class Waits(TypedDict):
+    """What a graph asks a person: the checkpoint, the ids of the interrupts, and their redacted text."""
 
-    class ThreadState(TypedDict):
-        """`last` is the newest record's id. `is_ordered` says that no checkpoint's id is smaller than those before."""
+    checkpoint: str
+    interrupts: list[str]
+    asks: str
 
-        last: str
-        tips: dict[str, str]
-        greatest: str
-        is_ordered: bool
-        step: int | None
-        source: str
-        waits: Waits | None
+
+class ThreadState(TypedDict):
+    """`last` is the newest record's id. `is_ordered` says that no checkpoint's id is smaller than those before."""
+
+    last: str
+    tips: dict[str, str]
+    greatest: str
+    is_ordered: bool
+    step: int | None
+    source: str
+    waits: Waits | None
 
 
 # Values come back exactly as they were put: nothing in these records is redacted, and `gc` leaves them.
