@@ -115,7 +115,7 @@ def test_a_plan_with_ui_changes_never_ends_without_a_person(
     assert asked.code == 8, asked.err
     assert "Human-verify execution: Phase 1, Plan 01" in asked.err
     (waiting,) = gates.open_gates(world.workspace)
-    assert "Phase 1, Plan 01" in gates.title_of(waiting)
+    assert "Phase 1, Plan 01" in waiting["content"]["title"]
     assert not (world.root / ".autopilot/phases/001/LOGBOOK.md").exists(), "it has not ended"
 
 

@@ -122,19 +122,15 @@ def find_stated(budget: Budget) -> dict[str, Acknowledgment]:
         found, reset, _ = read_acknowledgments(text)
     except (OSError, Unreadable, Unparsable):
         return {}
-    return {
-        type: one
-        for type, one in found.items()
-        if type in ALL_TYPES and not is_outdated(one, reset)
-    }
+    known = {type: one for type, one in found.items() if type in ALL_TYPES}
+    return {type: one for type, one in known.items() if not is_outdated(one, reset)}
 
 
 def describe_stated(type: str, stated: Acknowledgment) -> str:
     value = stated["value_at_ack"]
     at = "" if value is None else f" at {amount(type, value)}"
-    return (
-        f"{ACKNOWLEDGMENTS} states that {type} was acknowledged{at}, {stated['acknowledged_at']}."
-    )
+    when = stated["acknowledged_at"]
+    return f"{ACKNOWLEDGMENTS} states that {type} was acknowledged{at}, {when}."
 
 
 def _confirm_at_terminal(
@@ -155,25 +151,10 @@ def confirm(budget: Budget, type: str, person: Person, until: float | None = Non
     budget.execute_now({"do": "open"}, now=clock.parse(person["at"]))
     command = {"do": "ack", "type": type, "until": until, "by": person, "session": own_id()}
     budget.execute_now(command, now=clock.parse(person["at"]))
-    return _answered("acknowledged", type, stated["value_at_ack"], until, person)
-
-
-def _answered(
-    answer: Literal["acknowledged", "already", "stopped"],
-    type: str,
-    value: float | None,
-    until: float | None,
-    by: Person | None,
-    waypoint: str = "",
-) -> Answered:
-    return {
-        "answer": answer,
-        "type": type,
-        "value": value,
-        "until": until,
-        "by": by,
-        "waypoint": waypoint,
-    }
+    value = stated["value_at_ack"]
+    return Answered(
+        answer="acknowledged", type=type, value=value, until=until, by=person, waypoint=""
+    )
 
 
 def _find_alert(state: BudgetState, type: str, until: float | None) -> float | None:
@@ -200,22 +181,17 @@ def _answer(
     box: list[str],
 ) -> Answered:
     alert, said = state["pending"][type], {"answer": "ack", "until": until}
-    subject, saw = subject_of_answer(type, alert), "\n".join(box)
-    signed = make_text(purpose_of_answer(type), subject, said, saw)
-    typed = f"holdfast guard ack {quote(type)}"
-    person = sign(budget.workspace, person, signed, command=typed)
-    command: dict[str, Any] = {
-        "do": "ack",
-        "type": type,
-        "until": until,
-        "by": person,
-        "session": own_id(),
-    }
+    subject = subject_of_answer(type, alert)
+    signed = make_text(purpose_of_answer(type), subject, said, "\n".join(box))
+    person = sign(budget.workspace, person, signed, command=f"holdfast guard ack {quote(type)}")
+    command: dict[str, Any] = {"do": "ack", "type": type, "until": until, "by": person}
+    command["session"] = own_id()
     if type in budget.uncounted():
         command["alert"] = alert
     outcome = budget.execute_now(command, now=clock.parse(person["at"]))
     answer: Any = "acknowledged" if outcome["records"] else "already"
-    return _answered(answer, type, _value(state, type), until, person)
+    value = _value(state, type)
+    return Answered(answer=answer, type=type, value=value, until=until, by=person, waypoint="")
 
 
 def _answered_before(state: BudgetState, type: str) -> Answered:
@@ -227,7 +203,8 @@ def _answered_before(state: BudgetState, type: str) -> Answered:
     known = state["acknowledgments"].get(type)
     if known is None:
         raise NotFound(f"No alert of {type} waits.", hint="holdfast guard check looks at them all.")
-    return _answered("already", type, known["value_at_ack"], known["until"], known["by"])
+    value, until, by = known["value_at_ack"], known["until"], known["by"]
+    return Answered(answer="already", type=type, value=value, until=until, by=by, waypoint="")
 
 
 def _halt(budget: Budget, state: BudgetState, type: str, person: Person) -> Answered:
@@ -241,7 +218,7 @@ def _halt(budget: Budget, state: BudgetState, type: str, person: Person) -> Answ
     command = {"do": "halt", "type": type, "by": person, "place": place, **said}
     outcome = budget.execute_now(command, now=now)
     path = outcome["records"][-1]["body"]["saved"]["path"]
-    return _answered("stopped", type, value, None, person, path)
+    return Answered(answer="stopped", type=type, value=value, until=None, by=person, waypoint=path)
 
 
 def confirm_own(budget: Budget, person: Person) -> None:
@@ -304,9 +281,8 @@ def _new_limits(budget: Budget, state: BudgetState, flags: Limits, now: int) -> 
         if halt is not None or stop.is_held(budget.workspace):
             lowered = drop_type(lowered, type)
             given = combine(given, {level: {type: _ask_for_limit(type, value, limit)}})
-    in_force(
-        budget.workspace, given, lowered, own=state.get("own")
-    )  # in order, or refused before anything is lifted
+    # In order, or refused before anything is lifted.
+    in_force(budget.workspace, given, lowered, own=state.get("own"))
     forgiven = {known["session"]: known["measured_errors"]}
     return {"given": given, "lowered": lowered, "forgiven": forgiven}
 
@@ -368,9 +344,8 @@ def _value(state: BudgetState, type: str) -> float:
 
 def _describe_reset(budget: Budget, before: BudgetState, person: Person | None) -> Reset:
     state = budget.state()
-    dropped = select(
-        before["lowered"], lambda level, kind, _: kind not in state["lowered"].get(level, {})
-    )
+    lowered = state["lowered"]
+    dropped = select(before["lowered"], lambda level, kind, _: kind not in lowered.get(level, {}))
     return {
         "cleared": list(before["acknowledgments"]),
         "lifted": before["stopped"],

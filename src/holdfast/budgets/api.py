@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypedDict
+from typing import Any
 
 from holdfast.budgets import acknowledge, operations
 from holdfast.budgets.acknowledge import Answered, Reset
 from holdfast.budgets.check import Budget, BudgetReport
-from holdfast.budgets.limits import PROJECT_FILE, from_flags
+from holdfast.budgets.limits import PROJECT_FILE, LimitsInForce, from_flags
 from holdfast.budgets.operations import (
     AddRequest,
     CheckRequest,
@@ -17,23 +17,11 @@ from holdfast.budgets.operations import (
     SpendingReport,
 )
 from holdfast.budgets.rules.ledger import BudgetState
-from holdfast.budgets.rules.thresholds import Limits, Sources
-from holdfast.budgets.rules.triggers import Trigger
 from holdfast.kernel import clock
 from holdfast.kernel.git_exclude import hide_new
 from holdfast.kernel.workspace import Workspace
 
 FOLDER = PROJECT_FILE.partition("/")[0]
-
-
-class LimitsInForce(TypedDict):
-    """By level (warning, alert, stop) and type (cost, context ...): the number, who set it, what it does.
-    Cost is in dollars, context and variance in percent."""
-
-    limits: Limits
-    sources: Sources
-    actions: dict[str, dict[str, str]]
-    triggers: list[Trigger]
 
 
 class Budgets:
@@ -65,18 +53,12 @@ class Budgets:
         """Whether work may go on: `verdict` is go, wait or stop. Values that are not given are
         measured; cost is in dollars, context in percent. `limits` are lower ones, such as
         "stop.cost=20"."""
-        given: Any = {
-            "cost": cost,
-            "context": context,
-            "estimated": estimated,
-            "actual": actual,
-            "errors": errors,
-        }
+        values: Any = {"cost": cost, "context": context, "estimated": estimated}
+        values |= {"actual": actual, "errors": errors}
         if not dry_run:
             hide_new(self._budget.workspace, [FOLDER])
-        request = CheckRequest(
-            values=given, limits=from_flags(limits), session=session, dry_run=dry_run
-        )
+        lower = from_flags(limits)
+        request = CheckRequest(values=values, limits=lower, session=session, dry_run=dry_run)
         return operations.check(self._budget, request)
 
     def add(
@@ -99,13 +81,7 @@ class Budgets:
 
     def limits(self) -> LimitsInForce:
         """The limits in force, with the source and the action of each."""
-        held = self._budget.in_force()
-        return {
-            "limits": held.limits,
-            "sources": held.sources,
-            "actions": held.actions,
-            "triggers": held.triggers,
-        }
+        return self._budget.in_force().describe()
 
     def acknowledge(self, type: str, *, until: float | None = None) -> Answered:
         """Ask the person at this terminal about an alert that waits."""

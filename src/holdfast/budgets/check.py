@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from holdfast.budgets import alerts, side_files, stop
 from holdfast.budgets.counted import load_counted
@@ -14,11 +14,9 @@ from holdfast.budgets.rules import budget as rules
 from holdfast.budgets.rules.budget import judge, keep_highest, make_halt
 from holdfast.budgets.rules.documents import THRESHOLD_STOP
 from holdfast.budgets.rules.ledger import (
-    Acknowledgment,
     BudgetCheck,
     BudgetState,
     Halt,
-    Handled,
     Pending,
     Position,
     Ruling,
@@ -47,22 +45,18 @@ if TYPE_CHECKING:
 Measure = Callable[[BudgetState, Collection[str]], Gathered]
 
 
-class BudgetReport(TypedDict):
-    """What a check came to. `elapsed` is set when it is time to suggest a checkpoint."""
+class BudgetReport(Ruling):
+    """What a check came to."""
 
-    verdict: Verdict
     session_id: str
     values: Values
-    levels: dict[str, str | None]
     notes: dict[str, str]
-    handled: list[Handled]
     pending: dict[str, Pending]
     stopped: Halt | None
     last_turn: bool
     waypoint: str
     limits: Limits
     acknowledged: dict[str, str]
-    elapsed: int | None
     recent_errors: list[str]
     log: list[str]
     queued: str
@@ -87,20 +81,17 @@ class Budget:
 
     def state(self) -> BudgetState:
         """What the budget has on record, as far as it counts."""
-        return self._load_counted()[0]
+        return load_counted(self.workspace)[0]
 
     def lifted_unsigned(self) -> dict[str, Any] | None:
         """What a reset without the signature that is asked for changed, when there was one."""
-        state, _, is_unsigned = self._load_counted()
+        state, _, is_unsigned = load_counted(self.workspace)
         names = ("stopped", "given", "lowered", "last_reset", "pending")
         return {name: state[name] for name in names} if is_unsigned else None  # type: ignore[literal-required]
 
     def uncounted(self) -> list[str]:
         """The types whose acknowledgment lacks the signature that is asked for."""
-        return self._load_counted()[1]
-
-    def _load_counted(self) -> tuple[BudgetState, list[str], bool]:
-        return load_counted(self.workspace)
+        return load_counted(self.workspace)[1]
 
     def in_force(self, flags: Limits | None = None) -> InForce:
         state = self.state()
@@ -177,7 +168,7 @@ class Budget:
         try:
             if not dry_run:
                 restore(self.workspace, now=now)
-            state, uncounted, is_unsigned = self._load_counted()
+            state, uncounted, is_unsigned = load_counted(self.workspace)
         except HoldfastError:
             refuse_stopped(self.workspace)  # which holds without the journal
             raise
@@ -312,40 +303,32 @@ def _report(
     *,
     dry_run: bool = False,
 ) -> BudgetReport:
-    lines = [
-        line
-        for one in ruling["handled"]
-        for line in boxes.log_of(one["type"], one["level"], one["value"], one["how"])
-    ]
+    acknowledged = {}
+    for type, one in state["acknowledgments"].items():
+        at = "" if one["value_at_ack"] is None else f" at {boxes.amount(type, one['value_at_ack'])}"
+        by = f" by {one['by']['name']}" if one["by"] else ""
+        acknowledged[type] = f"alert acknowledged{at}{by}"
     return {
-        "verdict": ruling["verdict"],
+        **ruling,
         "session_id": known["session"],
         "values": known["values"],
-        "levels": ruling["levels"],
         "notes": known["notes"],
-        "handled": ruling["handled"],
         "pending": state["pending"],
         "stopped": state["stopped"],
         "last_turn": False,
         "waypoint": "",
         "limits": check["limits"],
-        "acknowledged": {
-            type: _describe_acknowledgment(type, one)
-            for type, one in state["acknowledgments"].items()
-        },
-        "elapsed": ruling["elapsed"],
+        "acknowledged": acknowledged,
         "recent_errors": known["recent_errors"],
-        "log": lines,
+        "log": [
+            line
+            for one in ruling["handled"]
+            for line in boxes.log_of(one["type"], one["level"], one["value"], one["how"])
+        ],
         "queued": "",
         "dry_run": dry_run,
         "warnings": [],
     }
-
-
-def _describe_acknowledgment(type: str, one: Acknowledgment) -> str:
-    at = "" if one["value_at_ack"] is None else f" at {boxes.amount(type, one['value_at_ack'])}"
-    by = f" by {one['by']['name']}" if one["by"] else ""
-    return f"alert acknowledged{at}{by}"
 
 
 def place_of(session: SessionState | None) -> Position:

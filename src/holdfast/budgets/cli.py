@@ -138,9 +138,7 @@ def _rows(report: BudgetReport) -> Iterator[list[str]]:
     for type in ALL_TYPES:
         value: float | None = report["values"].get(type)
         note = report["notes"].get(type, "")
-        known_before = report["acknowledged"].get(type)
-        if known_before:
-            note = f"{note}; {known_before}" if note else known_before
+        note = "; ".join(filter(None, (note, report["acknowledged"].get(type))))
         if value is None and not note:
             continue
         level = report["levels"].get(type)
@@ -149,9 +147,8 @@ def _rows(report: BudgetReport) -> Iterator[list[str]]:
             boxes.short_amount(type, number_at(report["limits"], one, type))
             for one in (WARNING, ALERT, STOP)
         ]
-        sign = style(
-            level or ("ok" if value is not None else "-"), _COLOURS.get(level or "", "green")
-        )
+        word = level or ("ok" if value is not None else "-")
+        sign = style(word, _COLOURS.get(level or "", "green"))
         yield [
             boxes.name_of(type),
             known,
@@ -204,9 +201,8 @@ def set_command(call: Call, type: str, number: str, level: str) -> Reply:
     The rest of the file stays as it is. Levels below that would be higher than the new number give way.
     """
     budget = Budget(call.workspace, actor=call.actor, now=call.now)
-    done = set_limit(
-        budget, SetRequest(type=type.lower(), number=number, level=level), now=call.now
-    )
+    request = SetRequest(type=type.lower(), number=number, level=level)
+    done = set_limit(budget, request, now=call.now)
     where = f"{done['path']} says {done['level']}.{done['type']}: {done['written']}"
     return Reply({**done}, [f"{where}."], next=["holdfast guard limits"])
 
@@ -325,9 +321,8 @@ def _limits_lines(found: LimitsReport, now: int) -> Iterator[str]:
             yield f"{said}, {safe(when)}: {STATED}. It counts once a person runs: holdfast guard ack {quote(type)}"
     for type, pending in found["pending"].items():
         yield ""
-        yield style(
-            f"{boxes.name_of(type)} waits at {boxes.amount(type, pending['value'])}", "yellow"
-        )
+        at = boxes.amount(type, pending["value"])
+        yield style(f"{boxes.name_of(type)} waits at {at}", "yellow")
     if found["stopped"] is not None:
         yield ""
         yield style(f"Stopped: {describe(found['stopped'])}", "red", bold=True)

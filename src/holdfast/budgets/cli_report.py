@@ -74,28 +74,19 @@ def report_command(
         raise Usage("--step belongs to something that is added.", hint="--add-cost 0.42")
     if status_line:
         _ = call.journal  # the tally stands beside it
-    found = report(
-        budget,
-        ReportRequest(
-            session=session,
-            agent=agent,
-            epic=epic or "",
-            folder=call.folder,
-            status_line=_stdin() if status_line else None,
-        ),
+    request = ReportRequest(
+        session=session,
+        agent=agent,
+        epic=epic or "",
+        folder=call.folder,
+        status_line=_stdin() if status_line else None,
     )
-    data = {
-        "agent": agent,
-        "sessions": [
-            {**each["spent"], **{name: each[name] for name in PARTS}}  # type: ignore[literal-required]
-            for each in found["accounts"]
-        ],
-        "reported": found["reported"],
-        "cost": found["cost"],
-        "cost_at_least": found["cost_at_least"],
-        "sure": found["sure"],
-    }
-    return Reply(data, report_lines(agent, found["accounts"], data))
+    data: dict[str, Any] = {**report(budget, request)}
+    accounts = data.pop("accounts")
+    data["sessions"] = [
+        {**each["spent"], **{name: each[name] for name in PARTS}} for each in accounts
+    ]
+    return Reply(data, report_lines(agent, accounts, data))
 
 
 def _add(budget: Budget, request: AddRequest) -> Reply:
@@ -128,9 +119,8 @@ def report_lines(agent: str, accounts: list[Account], data: dict[str, Any]) -> I
     if reported and any(reported.values()):
         yield ""
         yield style("Reported by programs", bold=True)
-        rows = [
-            [one_line(name, 44), *_reported_cells(step)] for name, step in reported["steps"].items()
-        ]
+        steps = reported["steps"].items()
+        rows = [[one_line(name, 44), *_reported_cells(step)] for name, step in steps]
         rows.append([style("together", dim=True), *_reported_cells(reported)])
         yield from table(rows, indent="  ")
     if len(accounts) > 1 or (reported and reported["cost"] is not None):
@@ -165,10 +155,8 @@ def _session_lines(agent: str, told: Account) -> Iterator[str]:
 
 
 def _facts(spent: Spending) -> Iterator[list[str]]:
-    yield [
-        "cost",
-        f"{_cost_cell(spent)}  {_sure_word(spent['sure'])}  {style(safe(spent['why']), dim=True)}",
-    ]
+    why = style(safe(spent["why"]), dim=True)
+    yield ["cost", f"{_cost_cell(spent)}  {_sure_word(spent['sure'])}  {why}"]
     yield ["errors", str(spent["errors"]) if spent["errors"] else "none"]
     if spent["context_tokens"] is not None:
         held = _count(spent["context_tokens"])
@@ -182,9 +170,8 @@ def _facts(spent: Spending) -> Iterator[list[str]]:
     if not tokens["total"]:
         yield ["tokens", "none counted"]
         return
-    parts = [
-        f"{_count(tokens[name])} {name.replace('_', ' ')}" for name in tokens if name != "total"
-    ]
+    kinds = [name for name in tokens if name != "total"]
+    parts = [f"{_count(tokens[name])} {name.replace('_', ' ')}" for name in kinds]
     yield ["tokens", f"{_count(tokens['total'])}  {style(', '.join(parts), dim=True)}"]
 
 

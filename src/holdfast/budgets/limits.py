@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.budgets.rules import thresholds, triggers
 from holdfast.budgets.rules.boxes import amount
@@ -148,9 +148,7 @@ def find_raised(recorded: Limits) -> tuple[str, Limits]:
     rest with `holdfast trust`."""
     path, said = read_user_file()
     held = thresholds.tighten(recorded, said)
-    raised = thresholds.select(
-        said, lambda level, kind, number: number != held.get(level, {}).get(kind)
-    )
+    raised = thresholds.select(said, lambda level, kind, one: one != held.get(level, {}).get(kind))
     return path, {level: numbers for level, numbers in raised.items() if numbers}
 
 
@@ -199,6 +197,16 @@ def has_file(workspace: Workspace) -> bool:
     return any(map(os.path.exists, paths))
 
 
+class LimitsInForce(TypedDict):
+    """By level (warning, alert, stop) and type (cost, context ...): the number, who set it, what it does.
+    Cost is in dollars, context and variance in percent."""
+
+    limits: Limits
+    sources: Sources
+    actions: dict[str, dict[str, str]]
+    triggers: list[Trigger]
+
+
 class InForce:
     """Every number with its source, and every trigger with its action. `own` are the person's own limits, for
     the record."""
@@ -212,6 +220,10 @@ class InForce:
         self.triggers = triggers.in_force(entries)
         self.actions = triggers.actions_of(self.triggers)
         self.pause = triggers.pause_of(self.triggers)
+
+    def describe(self) -> LimitsInForce:
+        names = ("limits", "sources", "actions", "triggers")
+        return {name: getattr(self, name) for name in names}  # type: ignore[return-value]
 
     def has(self, type: str) -> bool:
         """Whether any level of a type has a number."""
@@ -294,10 +306,8 @@ def find_problem(workspace: Workspace, state: BudgetState) -> str:
     if not problem:
         return ""
     numbers = held.limits[STOP]
-    stops = ", ".join(
-        f"{type} {amount(type, numbers[type])}" for type in ALL_TYPES if type in numbers
-    )
-    return f"{problem} Until a person corrects it, the budget stops at {stops}."
+    stops = [f"{type} {amount(type, numbers[type])}" for type in ALL_TYPES if type in numbers]
+    return f"{problem} Until a person corrects it, the budget stops at {', '.join(stops)}."
 
 
 def _refuse_raised(limits: Limits, flags: Limits) -> None:

@@ -48,11 +48,8 @@ def guard(
         "errors": errors,
     }
     report = check(budget, CheckRequest(values=values, session=session or ""))
-    next = [
-        f"holdfast guard ack {quote(one['type'])}"
-        for one in report["handled"]
-        if one["how"] == "waiting"
-    ]
+    waiting = [one["type"] for one in report["handled"] if one["how"] == "waiting"]
+    next = [f"holdfast guard ack {quote(type)}" for type in waiting]
     return ToolAnswer(_lines(report), {**report}, next=next if report["verdict"] == "wait" else ())
 
 
@@ -66,7 +63,7 @@ def _lines(report: BudgetReport) -> Iterator[str]:
         reached = "unknown" if value is None else boxes.amount(type, value)
         limit = boxes.short_amount(type, number_at(report["limits"], STOP, type))
         level = report["levels"].get(type)
-        marks = [f"stop at {limit}", *([level] if level else []), *([note] if note else [])]
+        marks = filter(None, (f"stop at {limit}", level, note))
         yield f"{boxes.name_of(type)}: {reached} ({'; '.join(marks)})"
     yield from (f"warning: {one}" for one in report["warnings"])
     if report["waypoint"]:

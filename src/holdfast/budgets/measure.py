@@ -93,12 +93,7 @@ def gather(
     measured = spent["errors"] if spent else 0
     counted = _since(measured, state["forgiven"].get(session, 0)) + state["added"]["errors"]
     errors = _larger(given.get("errors"), counted) or 0
-    values: Values = {
-        "cost": cost,
-        "context": context,
-        "variance": variance,
-        "errors": int(errors),
-    }
+    values: Values = {"cost": cost, "context": context, "variance": variance, "errors": int(errors)}
     if extra:
         done = _measure_work(workspace, session, now)
         for type in extra:

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast import registry
 from holdfast.budgets.check import Budget, BudgetReport
-from holdfast.budgets.limits import describe_raised, is_set
+from holdfast.budgets.limits import LimitsInForce, describe_raised, is_set
 from holdfast.budgets.measure import Given
 from holdfast.budgets.rules import thresholds
 from holdfast.budgets.rules.ledger import Acknowledgment, BudgetState, Halt, Pending
-from holdfast.budgets.rules.thresholds import Limits, Sources
-from holdfast.budgets.rules.triggers import Trigger
+from holdfast.budgets.rules.thresholds import Limits
 from holdfast.clients.table import titles
 from holdfast.kernel import clock
 from holdfast.kernel.errors import NotFound, Usage
@@ -146,14 +145,8 @@ def report(budget: Budget, request: ReportRequest) -> SpendingReport:
     if request.agent:
         accounts = _accounts_of_agent(budget, request)
     else:
-        accounts = [
-            spending.account(
-                workspace,
-                session=session,
-                marks=lambda spent: spending.steps_of_session(workspace, spent["session"]),
-                now=_now(budget),
-            )
-        ]
+        marks = lambda spent: spending.steps_of_session(workspace, spent["session"])  # noqa: E731
+        accounts = [spending.account(workspace, session=session, marks=marks, now=_now(budget))]
     if session and not accounts[0]["spent"]["client"]:
         raise NotFound(
             f"No client's files of session {session} were found.",
@@ -165,7 +158,7 @@ def report(budget: Budget, request: ReportRequest) -> SpendingReport:
     return {"agent": request.agent, "accounts": accounts, "reported": reported, **total}  # type: ignore[typeddict-item]
 
 
-class LimitsReport(TypedDict):
+class LimitsReport(LimitsInForce):
     """The limits in force with their sources and actions, and what the budget has on record. `problem`
     says what is wrong with the file that sets them, `raised` which numbers of the person's own file wait for
     their word. `is_set`: hooks hold agents to them. `lowered` are those
@@ -174,11 +167,7 @@ class LimitsReport(TypedDict):
     is_set: bool
     problem: str
     raised: str
-    limits: Limits
     lowered: Limits
-    sources: Sources
-    actions: dict[str, dict[str, str]]
-    triggers: list[Trigger]
     acknowledgments: dict[str, Acknowledgment]
     last_reset: str | None
     pending: dict[str, Pending]
@@ -191,19 +180,13 @@ def show_limits(budget: Budget) -> LimitsReport:
     state = budget.state()
     held, problem = budget.in_force_anyway(state)
     raised = "" if problem else describe_raised(state.get("own", {}))
+    names = ("lowered", "acknowledgments", "last_reset", "pending", "stopped")
     return {
         "is_set": is_set(budget.workspace, state),
         "problem": problem,
         "raised": raised,
-        "limits": held.limits,
-        "lowered": state["lowered"],
-        "sources": held.sources,
-        "actions": held.actions,
-        "triggers": held.triggers,
-        "acknowledgments": state["acknowledgments"],
-        "last_reset": state["last_reset"],
-        "pending": state["pending"],
-        "stopped": state["stopped"],
+        **held.describe(),
+        **{name: state[name] for name in names},  # type: ignore[literal-required, typeddict-item]
         "quotas": list_quotas(budget.workspace, _now(budget)),
     }
 
@@ -227,10 +210,9 @@ def _now(budget: Budget) -> int:
 
 def _accounts_of_agent(budget: Budget, request: ReportRequest) -> list[Account]:
     lives: dict[str, list[tuple[str, str]]] = {}
+    where = {"epic": request.epic, "folder": request.folder}
     for list_steps in registry.offers("steps_of_agent"):
-        lives |= list_steps(
-            budget.workspace, request.agent, epic=request.epic, folder=request.folder
-        )
+        lives |= list_steps(budget.workspace, request.agent, **where)
     if not lives:
         raise NotFound(
             f"No transcript of {request.agent} is known.",

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from holdfast.budgets.acknowledge import acknowledge
 from holdfast.budgets.check import Budget
 from holdfast.budgets.limits import InForce
+from holdfast.budgets.operations import reported_by
 from holdfast.budgets.rules import budget as rules
 from holdfast.budgets.rules.boxes import amount, name_of, short_amount
 from holdfast.budgets.rules.ledger import BudgetState
@@ -23,7 +24,6 @@ from holdfast.budgets.rules.thresholds import (
 from holdfast.clients.table import title_of
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError, Usage
-from holdfast.kernel.money import from_millionths
 from holdfast.kernel.rules import Person
 from holdfast.kernel.state import load
 from holdfast.kernel.workspace import Workspace
@@ -189,11 +189,9 @@ def _series(type: str, records: list[Record]) -> list[list[tuple[int, float]]]:
     """The values of the checks, one line a session; the newest sessions."""
     found: dict[str, list[tuple[int, float]]] = {}
     for record in records:
-        body = record["body"]
-        if record["kind"] != "checked" or not isinstance(body, dict):
-            continue
-        value = body["values"].get(type)
-        if value is not None:
+        body = record["body"] if record["kind"] == "checked" else None
+        value = body["values"].get(type) if body else None
+        if body and value is not None:
             line = found.setdefault(body["session"], [])
             line.append((clock.parse(record["at"]), float(value)))
     return list(found.values())[-MOST_LINES:]
@@ -201,15 +199,7 @@ def _series(type: str, records: list[Record]) -> list[list[tuple[int, float]]]:
 
 def _steps(state: BudgetState) -> list[dict[str, Any]]:
     """What programs reported for each step, the most expensive first."""
-    rows = [
-        {
-            "step": name,
-            "cost": None if step["cost"] is None else from_millionths(step["cost"]),
-            "tokens": step["tokens"],
-            "errors": step["errors"],
-        }
-        for name, step in state["steps"].items()
-    ]
+    rows = [{"step": name, **step} for name, step in reported_by(state)["steps"].items()]
     rows.sort(key=lambda row: row["cost"] or 0.0, reverse=True)
     return rows[:MOST_STEPS]
 
@@ -233,10 +223,8 @@ def list_alerts(workspace: Workspace) -> list[dict[str, Any]]:
 
 
 def _ask(place: ServedWorkspace, page: PageContext) -> list[dict[str, Any]]:
-    return [
-        {**alert, **_wrong_ceiling(place.key, alert, page.words)}
-        for alert in list_alerts(place.workspace)
-    ]
+    alerts = list_alerts(place.workspace)
+    return [{**alert, **_wrong_ceiling(place.key, alert, page.words)} for alert in alerts]
 
 
 def _wrong_ceiling(key: str, alert: dict[str, Any], words: Mapping[str, str]) -> dict[str, str]:
@@ -269,11 +257,8 @@ def answer_alert(workspace: Workspace, words: Mapping[str, str], person: Person)
     state = budget.state()
     pending = state["pending"].get(type)
     typed = words.get("until", "").strip() if answer == "ack" and pending else ""
-    if (
-        pending
-        and typed
-        and problem_of(type, typed, pending["value"], number_at(state["limits"], STOP, type))
-    ):
+    stop = number_at(state["limits"], STOP, type)
+    if pending and typed and problem_of(type, typed, pending["value"], stop):
         # The board says what is wrong with it, in the place where it was typed.
         place = f"{words['workspace']}-{type}"
         return f"/board?{urlencode({'ask': place, 'typed': typed[:LONGEST_TYPED]})}#alert-{place}"

@@ -62,21 +62,18 @@ def set_limit(budget: Budget, request: SetRequest, *, now: int) -> SetResult:
             hint=f"Write it there yourself: thresholds: {{{level}: {{{type}: {written}}}}}",
             kind="bad_config",
         )
-    people.require(
-        budget.workspace,
-        f"set {level}.{type}",
-        [f"{PROJECT_FILE}: {level}.{type}: {written}"],
-        now=now,
-    )
+    shown = [f"{PROJECT_FILE}: {level}.{type}: {written}"]
+    people.require(budget.workspace, f"set {level}.{type}", shown, now=now)
     try:
         file.write(after.encode())
     except OSError as error:
         raise from_os_error(error, f"writing {PROJECT_FILE}") from error
+    shows = QUANTITIES[type].show(number)
     return {
         "path": PROJECT_FILE,
         "level": level,
         "type": type,
-        "written": QUANTITIES[type].show(number),
+        "written": shows,
         "lowered": lowered,
     }
 
@@ -107,16 +104,12 @@ def put_number(text: str, level: str, type: str, number: str) -> str:
     for depth, name in enumerate(("thresholds", level, type)):
         at = _find(lines, first, last, indent, name)
         if at < 0:
-            added = [
-                f"{'  ' * more}{one}:"
-                for more, one in enumerate(("thresholds", level, type)[depth:])
-            ]
+            names = ("thresholds", level, type)[depth:]
+            added = [f"{indent}{'  ' * more}{one}:" for more, one in enumerate(names)]
             added[-1] += f" {number}"
             while last > first and not lines[last - 1].strip():
                 last -= 1
-            return "\n".join(
-                [*lines[:last], *(indent + one for one in added), *(lines[last:] or [""])]
-            )
+            return "\n".join([*lines[:last], *added, *(lines[last:] or [""])])
         if name == type:
             head = lines[at].partition(":")[0]
             comment = re.search(r"\s+#.*$", lines[at])
@@ -128,9 +121,8 @@ def put_number(text: str, level: str, type: str, number: str) -> str:
             known = re.compile(rf"(?<![\w\"'])[\"']?{type}[\"']?\s*:[^,]*")
             more = f"{inner.rstrip()}, " if inner.strip() else ""
             said = f"{type}: {number}"
-            lines[at] = (
-                before + (known.sub(said, inner) if known.search(inner) else more + said) + after
-            )
+            now = known.sub(said, inner) if known.search(inner) else more + said
+            lines[at] = f"{before}{now}{after}"
             break
         first = at + 1
         last = next((n for n in range(first, last) if _is_outside(lines[n], lines[at])), last)

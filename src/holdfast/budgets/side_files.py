@@ -50,26 +50,22 @@ def _find_missing(
 
 
 def _lines(records: Sequence[Record]) -> list[dict[str, Any]]:
-    found = []
-    for record in records:
-        if record["kind"] != "checked" or record["body"] is None:
-            continue
-        body = record["body"]
-        for one in body["handled"]:
-            found.append(
-                {
-                    "number": one["number"],
-                    "at": body["at"],
-                    "type": one["type"],
-                    "level": one["level"],
-                    "value": one["value"],
-                    "threshold": one["threshold"],
-                    "handled": one["how"],
-                    "session_id": body["session"],
-                    "record": record["id"],
-                }
-            )
-    return found
+    return [
+        {
+            "number": one["number"],
+            "at": record["body"]["at"],
+            "type": one["type"],
+            "level": one["level"],
+            "value": one["value"],
+            "threshold": one["threshold"],
+            "handled": one["how"],
+            "session_id": record["body"]["session"],
+            "record": record["id"],
+        }
+        for record in records
+        if record["kind"] == "checked" and record["body"] is not None
+        for one in record["body"]["handled"]
+    ]
 
 
 def _is_metric(line: Any) -> bool:

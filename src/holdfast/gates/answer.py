@@ -65,7 +65,6 @@ def answer(context: GateContext, request: AnswerRequest) -> GateState:
             kind="gate_unsigned" if state["uncounted_why"] == lookup.UNSIGNED else "gate_elsewhere",
         )
     content, purpose = state["content"], lookup.purpose_of(state["id"])
-    assert content is not None
     text, person = request.text, request.person
     if text is not None:
         read = decline(text) if request.no else understand(content, text)
@@ -90,7 +89,6 @@ def answer(context: GateContext, request: AnswerRequest) -> GateState:
 def facts(state: GateState, now: int) -> list[str]:
     """What holdfast itself knows of a gate, in its own words."""
     asked = state["asked"]
-    assert asked is not None
     who = inert(asked["agent"] or asked["by"])
     minutes = max(0, now - clock.parse(asked["at"])) // clock.MINUTE
     found = [f"Gate {state['id']}, asked by {who} {minutes} min ago ({asked['at']})"]
@@ -135,23 +133,13 @@ def _ask_for_text(content: Content, id: str) -> str:
 
 
 def _record(
-    writer: Writer,
-    state: GateState,
-    text: str,
-    request: AnswerRequest,
-    person: Person,
-    saw: str,
+    writer: Writer, state: GateState, text: str, request: AnswerRequest, person: Person, saw: str
 ) -> GateState:
     """Record the answer. The gate is read once: the writer has its state before and after."""
-    stream, now, workspace = (
-        rules.stream_of(state["id"]),
-        clock.parse(person["at"]),
-        writer.workspace,
-    )
+    stream, workspace = rules.stream_of(state["id"]), writer.workspace
     command = {"do": "answer", "answer": text, "no": request.no, "note": request.note, "saw": saw}
     # Cleaned here: what is signed has to be what is kept.
     command = writer.redactor.value(command, canonical_json.dumps(command))
-    assert state["content"] is not None
     said = rules.said_of(rules.read_answer(state["content"], command))
     purpose = lookup.purpose_of(state["id"])
     signed = text_of(purpose, rules.subject_of(state), said, command["saw"])
@@ -159,7 +147,9 @@ def _record(
     command["person"] = sign(workspace, person, signed, command=typed)
     try:
         # Not through `execute`: an answer is never left in an inbox.
-        commit(writer, [Order(stream, command)], actor=person["name"], now=now)
+        commit(
+            writer, [Order(stream, command)], actor=person["name"], now=clock.parse(person["at"])
+        )
     except Conflict:
         latest = lookup.read(workspace, state["id"])
         if rules.is_over(latest):

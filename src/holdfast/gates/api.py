@@ -47,8 +47,7 @@ class Gate:
     @property
     def text(self) -> str:
         """As a person sees it."""
-        content = self.state["content"]
-        return render(content) if content else ""
+        return render(self.state["content"])
 
     def wait(self, seconds: float | None = None) -> GateAnswer:
         """The answer, once there is one: of a decision, its `answer` is the option's id. Declined when

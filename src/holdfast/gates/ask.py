@@ -129,7 +129,7 @@ def withdraw(
     writer = open_writer(context.workspace)
     state = lookup.find_open(context, gate, writer)
     purpose = f"withdraw gate {state['id']}"
-    shown = [f"Gate {state['id']}: {lookup.title_of(state)}", f"Because: {reason}"]
+    shown = [f"Gate {state['id']}: {state['content']['title']}", f"Because: {reason}"]
     person = people.require(context.workspace, purpose, shown, now=context.now, person=person)
     return withdraw_as(context, state["id"], reason, person, writer)
 
@@ -188,17 +188,17 @@ def _find_round(workspace: Workspace, base: str) -> tuple[str, GateState | None]
     while rules.is_over(state := _present(workspace, id)):
         number, before = number + 1, state
         id = f"{base}.{number}"
-    return id, before if state["content"] is None else None
+    return id, None if rules.is_asked(state) else before
 
 
 def _is_due(workspace: Workspace, state: GateState, digest: str) -> bool:
     """Whether the answer of a gate is still to reach its asker: no process waited for it yet. A session
     that asks the same twice learned the answer from its hooks, and asks anew."""
-    asked = state["asked"]
+    session = state["asked"]["session"]
     return (
         state["answer"] is not None
         and state["digest"] == digest
-        and not (asked and asked["session"] and asked["session"] == own_id())
+        and not (session and session == own_id())
         and not lookup.is_closed(workspace, state["id"])
     )
 
@@ -211,13 +211,5 @@ def _present(workspace: Workspace, id: str) -> GateState:
 
 
 def _make_result(state: GateState, *, again: bool, queued: str = "") -> AskResult:
-    content = state["content"]
-    assert content is not None
-    warnings = [f"{one['what']}. {one['instead']}" for one in findings(content)]
-    return {
-        "id": state["id"],
-        "state": state,
-        "again": again,
-        "queued": queued,
-        "warnings": warnings,
-    }
+    warnings = [f"{one['what']}. {one['instead']}" for one in findings(state["content"])]
+    return AskResult(id=state["id"], state=state, again=again, queued=queued, warnings=warnings)

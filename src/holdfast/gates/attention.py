@@ -18,10 +18,8 @@ def find(workspace: Workspace, now: int) -> Iterator[Attention]:
     """Return how many gates wait, with the title of the one that waits longest."""
     gates = _presented(workspace)
     if gates:
-        from holdfast.gates.lookup import title_of
-
         wait = plural(len(gates), "gate waits", "gates wait")
-        what = f"{wait} for a person; longest: {title_of(gates[0])}"
+        what = f"{wait} for a person; longest: {gates[0]['content']['title']}"
         yield Attention(what, "holdfast gate list", WAITS, has_card=True)
 
 

@@ -74,6 +74,7 @@ gate_options = together(
     ),
     click.option(
         "--expires",
+        default="",
         metavar="TIME",
         help="Time after which --default is the answer: 90s, 30min, 2h or 1d.",
     ),
@@ -122,21 +123,11 @@ def require(value: str, flag: str, *, example: str) -> str:
 def open_gate(
     call: Call,
     content: Content,
-    *,
-    strict: bool,
-    expires: str | None,
-    dry_run: bool,
     **terms: Any,
 ) -> Reply:
     """Ask, and say what was asked."""
-    request = AskRequest(
-        content=content,
-        expires=expires or "",
-        strict=strict,
-        dry_run=dry_run,
-        **terms,
-    )
-    done = ask(context_of(call), request)
+    dry_run = terms["dry_run"]
+    done = ask(context_of(call), AskRequest(content=content, **terms))
     warn(*done["warnings"])
     data = {**done["state"], "again": done["again"], "queued": done["queued"], "dry_run": dry_run}
     data["rendered"] = render(content)
@@ -171,7 +162,7 @@ def content_lines(content: Content) -> list[str]:
 
 
 def light(state: GateState) -> str:
-    return LIGHTS[state["content"]["type"]] if state["content"] else " "
+    return LIGHTS[state["content"]["type"]]
 
 
 @click.command()
@@ -296,19 +287,13 @@ def act_command(
     steps: tuple[str, ...],
     cause: str,
     source: str | None,
-    cli: str | None,
-    api: str | None,
-    file: str | None,
-    server: str | None,
-    data: str | None,
-    script: str | None,
     **terms: Any,
 ) -> Reply:
     """Ask a person to do ACTION, a manual step that no machine can do.
 
     Answer the six questions --cli to --script; each answer must be "no". Holdfast accepts five causes.
     """
-    given = {"cli": cli, "api": api, "file": file, "server": server, "data": data, "script": script}
+    given = {key: terms.pop(key) for key in contents.QUESTIONS}
     checklist = {key: answer == "yes" for key, answer in given.items() if answer is not None}
     refuse_both(source, {"ACTION": action, "--why": why, "--step": steps})
     if source is not None:

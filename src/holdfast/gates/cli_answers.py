@@ -18,7 +18,14 @@ from holdfast.gates.answer import AnswerRequest, answer, facts, list_attached, r
 from holdfast.gates.cli import content_lines, context_of, light
 from holdfast.gates.pictures import path_of
 from holdfast.gates.rules.content import ACTION, EXPECTED, distribution, render
-from holdfast.gates.rules.gate import GateState, is_open, is_over, pictures_of, withdrawn_of
+from holdfast.gates.rules.gate import (
+    GateState,
+    describe,
+    is_open,
+    is_over,
+    pictures_of,
+    withdrawn_of,
+)
 from holdfast.gates.rules.gate_xml import write
 from holdfast.gates.wait import conclude, list_gates, present, wait
 from holdfast.kernel.errors import NotFound, Usage
@@ -52,7 +59,7 @@ def list_command(call: Call, everything: bool) -> Reply:
         known = list(lookup.every_gate(call.workspace))
         answered = [state for state in known if not is_open(state)]
         answered.sort(key=lookup.asked_at, reverse=True)
-        kinds = Counter(state["content"]["type"] for state in known if state["content"])
+        kinds = Counter(state["content"]["type"] for state in known)
         shares = distribution(kinds)
         data.update(answered=answered, distribution=shares)
         lines += [*_answered_lines(answered, call.now), *_shares(shares, len(known))]
@@ -92,13 +99,12 @@ def _collected_lines(states: list[GateState], now: int) -> Iterator[str]:
 
 def _row(state: GateState, now: int) -> list[str]:
     asked = state["asked"]
-    assert asked is not None
     holds = state["holds"] or asked["agent"]
     why = f"holds up {one_line(holds, 40)}" if holds else f"asked by {one_line(asked['by'], 40)}"
     return [
         style(state["id"], "yellow"),
         light(state),
-        one_line(lookup.title_of(state), 44),
+        one_line(state["content"]["title"], 44),
         ago(asked["at"], now),
         style(why, dim=True),
     ]
@@ -112,12 +118,12 @@ def _answered_lines(states: list[GateState], now: int) -> Iterator[str]:
         answer, withdrawn = state["answer"], withdrawn_of(state)
         if answer is not None:
             at, who = answer["at"], answer["person"]["name"] if answer["person"] else "expired"
-            said = answer["answer"] if answer["verdict"] == "yes" else f"no: {answer['text']}"
+            said = describe(answer)
         elif withdrawn is not None:
             at, who, said = withdrawn["at"], withdrawn["by"], f"withdrawn: {withdrawn['why']}"
         else:
             continue
-        title = one_line(lookup.title_of(state), 44)
+        title = one_line(state["content"]["title"], 44)
         what = f"{safe(who)}: {one_line(said, 40)}"
         rows.append([state["id"], light(state), title, ago(at, now), what])
     yield from table(rows, indent="  ")
@@ -133,10 +139,7 @@ def _shares(shares: dict[str, float], total: int) -> Iterator[str]:
     ]
     yield from table(rows, indent="  ")
     if shares[ACTION] > EXPECTED[ACTION]:
-        yield style(
-            "More manual steps than expected: is everything else automated?",
-            "yellow",
-        )
+        yield style("More manual steps than expected: is everything else automated?", "yellow")
 
 
 @click.command()
@@ -152,7 +155,6 @@ def show_command(call: Call, id: str, as_xml: bool) -> Reply:
             return reply
         raise
     content = state["content"]
-    assert content is not None
     refused = refused_attempts(call.workspace, state["id"])
     paths = [path_of(call.workspace, state, one) for one in pictures_of(state)]
     pictures = [{**one, "path": path} for one, path in zip(pictures_of(state), paths, strict=True)]
@@ -183,7 +185,7 @@ def _fact_lines(
     answer = state["answer"]
     if answer is not None:
         person = answer["person"]
-        what = f"no: {answer['text']}" if answer["verdict"] == "no" else answer["answer"]
+        what = describe(answer)
         if answer["verdict"] == "yes" and answer["text"]:
             what += f" ({answer['text']})"
         who = f"by {person['name']}" if person else "by its expiry"
@@ -243,7 +245,7 @@ def _show_together(call: Call, ids: list[str]) -> None:
         return
     for id in ids:
         state = lookup.read(call.workspace, id)
-        if state["content"] is not None and is_open(state):
+        if is_open(state):
             for line in [*content_lines(state["content"]), "", f"Gate {id}", ""]:
                 echo(line, error=True)
 
@@ -252,12 +254,8 @@ def _lines(state: GateState) -> list[str]:
     answer = state["answer"]
     if answer is None:
         return []
-    who = (
-        f"by {answer['person']['name']}"
-        if answer["person"]
-        else "by its expiry, no person answered"
-    )
-    return [f"{style(safe(answer['answer']), 'green', bold=True)}  {state['id']}, {safe(who)}"]
+    who = answer["person"]["name"] if answer["person"] else "its expiry, no person answered"
+    return [f"{style(safe(answer['answer']), 'green', bold=True)}  {state['id']}, by {safe(who)}"]
 
 
 @click.command()
@@ -283,11 +281,8 @@ def answer_command(call: Call, id: str, text: str | None, refusal: str | None) -
         raise
     given = state["answer"]
     assert given is not None
-    what = f"no: {given['text']}" if given["verdict"] == "no" else given["answer"]
-    line = f"Answered {state['id']}: {safe(what)}"
-    waiting = [
-        find_command(call.workspace, state["id"])
-        for find_command in registry.offers("command_after_gate")
-    ]
+    line = f"Answered {state['id']}: {safe(describe(given))}"
+    offers = registry.offers("command_after_gate")
+    waiting = [find_command(call.workspace, state["id"]) for find_command in offers]
     others = ["holdfast gate list"] if lookup.open_gates(call.workspace, but=state["id"]) else []
     return Reply({**state}, [line], next=[*filter(None, waiting)] or others)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 def waits(workspace: Workspace) -> bool:
     """Return whether a gate holds up this worktree."""
     return any(
-        not gate["batch"] and gate["asked"] and gate["asked"]["worktree"] == workspace.root
+        not gate["batch"] and gate["asked"]["worktree"] == workspace.root
         for gate in list_open(workspace)
     )
 

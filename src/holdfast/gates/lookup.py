@@ -12,6 +12,7 @@ from holdfast.gates.rules.gate import GateState
 from holdfast.kernel import clock, inbox
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.state import fold, load
+from holdfast.kernel.streams import open_writer
 from holdfast.kernel.text import quote
 from holdfast.kernel.trust import made_elsewhere_until, signers_of
 from holdfast.kernel.workspace import Workspace
@@ -85,9 +86,9 @@ def read_recorded(workspace: Workspace, id: str, writer: Writer | None = None) -
     state: GateState = rules.initial(stream)
     if workspace.exists():
         state = writer.load(stream) if writer else load(workspace.journal, rules, stream)[0]
-    if state["content"] is None:
+    if not rules.is_asked(state):
         state = _find_queued(workspace, stream) or state
-    if state["content"] is None:
+    if not rules.is_asked(state):
         raise NotFound(f"There is no gate {id}.", hint="`holdfast gate list` lists them.")
     return state
 
@@ -170,7 +171,7 @@ def open_gates(workspace: Workspace, but: str = "") -> list[GateState]:
 def every_gate(workspace: Workspace) -> Iterator[GateState]:
     for head in _heads(workspace):
         state: GateState = load(workspace.journal, rules, head["stream"])[0]
-        if state["content"] is not None:
+        if rules.is_asked(state):
             yield drop_uncounted(workspace, state)
 
 
@@ -192,11 +193,7 @@ def answered_since(workspace: Workspace, at: str, *, limit: int) -> list[GateSta
 
 
 def asked_at(state: GateState) -> tuple[str, str]:
-    return (state["asked"]["at"] if state["asked"] else "", state["id"])
-
-
-def title_of(state: GateState) -> str:
-    return state["content"]["title"] if state["content"] else ""
+    return (state["asked"]["at"], state["id"])
 
 
 def read_now(workspace: Workspace, id: str, *, now: int, writer: Writer | None = None) -> GateState:
@@ -209,8 +206,6 @@ def read_now(workspace: Workspace, id: str, *, now: int, writer: Writer | None =
     if not workspace.exists() or workspace.journal.read_only:
         # The next process that may write records it; for this reader, time has passed all the same.
         return after(state, decision.records, clock.stamp(now), "holdfast")
-    from holdfast.kernel.streams import open_writer
-
     stream = rules.stream_of(id)
     open_writer(workspace).execute(stream, {"do": "expire"}, actor="holdfast", now=now)
     return read(workspace, id)
@@ -253,12 +248,11 @@ def _heads(workspace: Workspace) -> list[Head]:
 def for_a_pack(workspace: Workspace, since: str) -> tuple[list[str], list[tuple[str, list[str]]]]:
     """Commands to run first, and sections; the same words for the same state."""
     waiting = open_gates(workspace)
-    blocking = [
-        one
+    commands = [
+        f"holdfast gate wait {quote(one['id'])} --timeout 0"
         for one in waiting
-        if not one["batch"] and one["asked"] and one["asked"]["worktree"] == workspace.root
+        if not one["batch"] and one["asked"]["worktree"] == workspace.root
     ]
-    commands = [f"holdfast gate wait {quote(one['id'])} --timeout 0" for one in blocking]
     sections = [("Gates that wait for a person", [_open_line(one) for one in waiting[:MOST]])]
     answers = [
         f"- {one['id']}: {_answer_text(one['answer'])}"
@@ -269,15 +263,12 @@ def for_a_pack(workspace: Workspace, since: str) -> tuple[list[str], list[tuple[
 
 
 def _open_line(state: GateState) -> str:
-    since = state["asked"]["at"] if state["asked"] else ""
-    kind = state["content"]["type"] if state["content"] else ""
+    kind, title, since = state["content"]["type"], state["content"]["title"], state["asked"]["at"]
     holds = f"; holds up {inert(state['holds'])}" if state["holds"] else ""
-    return f"- {state['id']} ({kind}): {inert(title_of(state))}; since {since}{holds}"
+    return f"- {state['id']} ({kind}): {inert(title)}; since {since}{holds}"
 
 
-def _answer_text(answer: object) -> str:
-    if not isinstance(answer, dict):
-        return ""
+def _answer_text(answer: Any) -> str:
     said = f"no: {answer['text']}"
     if answer["verdict"] == "yes":
         said = f"{answer['answer']}: {answer['text']}" if answer["text"] else answer["answer"]

@@ -60,18 +60,13 @@ def can_ask(context: Context) -> bool:
 
 def question_text(state: GateState) -> str:
     """The text that the person sees. It holds nothing that changes between two calls."""
-    content, asked = state["content"], state["asked"]
-    assert content is not None
-    assert asked is not None
-    return (
-        f"Gate {state['id']}, asked by {inert(asked['agent'] or asked['by'])}\n\n{render(content)}"
-    )
+    by = inert(state["asked"]["agent"] or state["asked"]["by"])
+    return f"Gate {state['id']}, asked by {by}\n\n{render(state['content'])}"
 
 
 def form_of(state: GateState) -> type[BaseModel]:
     """One field: an option's id, or a text."""
     content = state["content"]
-    assert content is not None
     ids = tuple(option["id"] for option in content["options"])
     kind: Any = Literal[ids] if content["type"] == DECISION and ids else str
     field = Field(title="Your answer", description=inert(hint_for(content)))
@@ -218,7 +213,7 @@ def _list_open(call: ToolCall) -> ToolAnswer:
     call.refuse_stopped()
     found = list_gates(_context(call))
     lines = [
-        f"{state['id']}: {quoted(lookup.title_of(state))} "
+        f"{state['id']}: {quoted(state['content']['title'])} "
         f"({'waits for a person' if is_blocking(state) else 'collected'})"
         for state in found
     ]

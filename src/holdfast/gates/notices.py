@@ -48,12 +48,9 @@ def announce(workspace: Workspace, states: Sequence[GateState], *, now: int) -> 
         text = f"{body['title']}\n\nholdfast gate show {quote(body['gate'])}{link_to(settings, 'needs')}"
         send(urls[body["address"]], f"Holdfast: a gate {again}waits for you", text)
 
+    kinds, redactor = {rules.NOTICE: send_notice}, writer.redactor
     return outbox.deliver(
-        workspace.journal,
-        {rules.NOTICE: send_notice},
-        now,
-        redactor=writer.redactor,
-        seconds=PATIENCE_SECONDS,
+        workspace.journal, kinds, now, redactor=redactor, seconds=PATIENCE_SECONDS
     )
 
 

@@ -34,9 +34,6 @@ def gather(page: PageContext) -> dict[str, Any]:
     state = lookup.read(workspace, lookup.find_gate(workspace, page.words["id"]))
     over = rules.decide(state, {"do": "expire"}, lookup.agreed_time(workspace, page.now))
     state = lookup.after(state, over.records, clock.stamp(page.now), "holdfast")
-    content, asked = state["content"], state["asked"]
-    assert content is not None
-    assert asked is not None
     return {
         "workspace": place.key,
         **state,
@@ -44,10 +41,10 @@ def gather(page: PageContext) -> dict[str, Any]:
             {**one, "is_here": bool(path_of(workspace, state, one))}
             for one in rules.pictures_of(state)
         ],
-        "rendered": render(content),
+        "rendered": render(state["content"]),
         "facts": facts(state, page.now),
         "refused": refused_attempts(workspace, state["id"]),
-        "changed": compare_with_commit(asked["worktree"], worktrees(workspace)),
+        "changed": compare_with_commit(state["asked"]["worktree"], worktrees(workspace)),
         "place": place.name,
         "following": _next(page, state) if rules.is_over(state) else None,
     }
@@ -73,19 +70,13 @@ def list_gates(place: ServedWorkspace, page: PageContext) -> list[dict[str, Any]
     return [
         _show(one)
         for one in lookup.open_gates(place.workspace)
-        if one["presented_at"] and not _is_over(one, agreed)
+        # One that has expired is recorded by the next writer.
+        if one["presented_at"] and not rules.decide(one, {"do": "expire"}, agreed).records
     ]
-
-
-def _is_over(state: GateState, now: int) -> bool:
-    """Return whether the gate has expired; the next writer records that."""
-    return bool(rules.decide(state, {"do": "expire"}, now).records)
 
 
 def _show(state: GateState) -> dict[str, Any]:
     asked, content = state["asked"], state["content"]
-    assert asked is not None
-    assert content is not None
     return {
         "id": state["id"],
         "type": content["type"],
@@ -104,7 +95,7 @@ def answer_gate(workspace: Workspace, words: Mapping[str, str], person: Person) 
     note that says why."""
     button = words.get("answer", "")
     asked = lookup.read(workspace, lookup.find_gate(workspace, words["id"]))["content"]
-    if asked is None or button not in BUTTONS[asked["type"]]:
+    if button not in BUTTONS[asked["type"]]:
         raise Usage(f"{button!r:.40} is no answer to this gate.", hint="Use a button of its page.")
     note = words.get("note", "").replace("\r\n", "\n").strip()
     if len(note) > LONGEST:

@@ -81,10 +81,7 @@ def _write(folder: str, pictures: Sequence[tuple[Picture, bytes]]) -> None:
 
 def path_of(workspace: Workspace, state: GateState, picture: Picture) -> str:
     """Where a picture of a gate lies on this machine; nothing where it does not."""
-    asked = state["asked"]
-    homes = [workspace.home]
-    homes += [os.path.join(asked["worktree"], TOOL_FOLDER)] if asked else []
-    for home in homes:
+    for home in (workspace.home, os.path.join(state["asked"]["worktree"], TOOL_FOLDER)):
         path = os.path.join(home, FOLDER, state["id"], picture_rules.file_of(picture))
         if os.path.isfile(path) and not os.path.islink(path):
             return path
@@ -158,11 +155,8 @@ def _folders(workspace: Workspace) -> Iterator[tuple[str, str]]:
 def _pictures_in(folder: str) -> list[str]:
     """Nothing else: an agent can put a link in the place of its folder, and we remove what we find."""
     names = sorted(os.listdir(folder))
-    return [
-        os.path.join(folder, name)
-        for name in names
-        if picture_rules.is_digest(name.partition(".")[0])
-    ]
+    known = [name for name in names if picture_rules.is_digest(name.partition(".")[0])]
+    return [os.path.join(folder, name) for name in known]
 
 
 def _is_folder(path: str) -> bool:

@@ -78,11 +78,8 @@ def until_answered(
 
 def present(context: GateContext, phase: str) -> list[str]:
     """At the end of a phase, ask people all the questions that were collected for it; their ids."""
-    collected = [
-        state
-        for state in lookup.open_gates(context.workspace)
-        if state["batch"] and state["phase"] == phase
-    ]
+    waiting = lookup.open_gates(context.workspace)
+    collected = [state for state in waiting if state["batch"] and state["phase"] == phase]
     if not collected:
         raise NotFound(
             f"Nothing is collected for the phase {phase!r}." if phase else "Nothing is collected.",
@@ -109,9 +106,9 @@ def conclude(states: Sequence[GateState]) -> None:
     if taken_back:
         raise rules.already(taken_back[0])
     if waiting:
-        names = ", ".join(f"{state['id']} ({inert(lookup.title_of(state))})" for state in waiting)
+        names = [f"{state['id']} ({inert(state['content']['title'])})" for state in waiting]
         raise Waiting(
-            f"Waiting for a person: {names}.",
+            f"Waiting for a person: {', '.join(names)}.",
             hint="They answer with: holdfast gate answer " + waiting[0]["id"],
         )
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from holdfast.budgets.rules.thresholds import QUANTITIES, show_percent
+from holdfast.kernel.text import width
 
 # The protocol's own boxes are so wide inside; a longer row makes a wider one.
 NARROWEST = 54
@@ -117,8 +118,6 @@ def log_of(type: str, level: str, value: float, how: str) -> list[str]:
 
 def _box(aligned: bool, title: str, values: Sequence[str], text: Sequence[str]) -> list[str]:
     """Return three regions. In the document a row is one column wider than its bars; AMB-PILOT-12."""
-    from holdfast.kernel.text import width  # hooks draw no boxes
-
     regions = [
         [" " * TITLE_INDENT + title],
         [f"  {row}" for row in values],

@@ -57,9 +57,6 @@ STREAM = f"budget:{DEFAULT}"
 LIFT = "holdfast guard reset"
 
 
-# Deciding
-
-
 def decide(state: BudgetState, command: Any, now: int) -> Decision:
     """`open`, `add` (a report), `check`, `ack`, `halt` (a person's "stop" to an alert), `confirm_own`, `reset`."""
     what = command["do"]
@@ -84,9 +81,8 @@ def decide(state: BudgetState, command: Any, now: int) -> Decision:
 
 def _refuse_unseen(command: Any, what: str) -> None:
     if not isinstance(command.get("by"), Person):
-        raise NotAllowed(
-            f"Only a person {what}.", hint="In a terminal of theirs.", kind="no_person"
-        )
+        hint = "In a terminal of theirs."
+        raise NotAllowed(f"Only a person {what}.", hint=hint, kind="no_person")
 
 
 def _read_report(command: Any) -> dict[str, Any]:
@@ -178,10 +174,7 @@ def make_halt(reason: str, crossed: Any, command: Any, *, at: str = "", waypoint
     no waypoint."""
     return {
         "reason": reason,
-        "type": crossed["type"],
-        "level": crossed["level"],
-        "value": crossed["value"],
-        "threshold": crossed["threshold"],
+        **{name: crossed[name] for name in ("type", "level", "value", "threshold")},  # type: ignore[typeddict-item]
         "at": at,
         "session_id": command["session"],
         "waypoint": waypoint,
@@ -306,6 +299,7 @@ def _reset(state: BudgetState, command: Any, now: int) -> Decision:
     by = by if isinstance(by, Person) else None
     if lifts or given is not None:
         _refuse_unseen(command, "lifts a stop or raises a limit")
+    new = {} if given is None else command
     body = {
         "at": clock.stamp(now),
         "by": by,
@@ -313,10 +307,8 @@ def _reset(state: BudgetState, command: Any, now: int) -> Decision:
         "alerts_stay": by is None,
         "before": before,
         "summary": "the stop is lifted" if lifts else "acknowledgments cleared",
-        "given": state["given"] if given is None else given,
-        "lowered": command.get("lowered", state["lowered"])
-        if given is not None
-        else state["lowered"],
+        "given": new.get("given", state["given"]),
+        "lowered": new.get("lowered", state["lowered"]),
         "forgiven": command.get("forgiven", {}) if lifts else {},
     }
     return Decision([("reset", body)])
@@ -358,15 +350,16 @@ def judge(state: BudgetState, check: BudgetCheck, now: int) -> Ruling:
         if value is None or level is None or verdict == "stop":
             continue
         how = _handle(state, check, type, level, value)
+        threshold = number_at(check["limits"], level, type)
+        if waiting is not None and level == ALERT:
+            threshold = min(threshold, waiting["threshold"])
         handled.append(
             {
                 "number": state["crossings"] + len(handled) + 1,
                 "type": type,
                 "level": level,
                 "value": value,
-                "threshold": min(number_at(check["limits"], level, type), waiting["threshold"])
-                if waiting is not None and level == ALERT
-                else number_at(check["limits"], level, type),
+                "threshold": threshold,
                 "how": how,
                 "entered": seen is None or seen["levels"].get(type) != level,
             }

@@ -41,12 +41,7 @@ def read_acknowledgments(text: str) -> tuple[dict[str, Acknowledgment], str | No
     reset = document.get("last_reset")
     if reset is not None and not isinstance(reset, str):
         raise Unparsable("last_reset is not a time")
-    extra = {
-        name: value
-        for name, value in document.items()
-        if name not in ("acknowledgments", "last_reset")
-    }
-    return found, reset, extra
+    return found, reset, _without(document, "acknowledgments", "last_reset")
 
 
 def _entry(type: str, entry: Any) -> Acknowledgment:
@@ -56,7 +51,6 @@ def _entry(type: str, entry: Any) -> Acknowledgment:
     at = entry.get("acknowledged_at")
     if not isinstance(at, str):
         raise Unparsable(f"acknowledgments.{type} has no acknowledged_at")
-    own = ("acknowledged_at", "session_id", *_VALUE_NAMES)
     return {
         "acknowledged_at": at,
         "value_at_ack": float(value) if isinstance(value, (int, float)) else None,
@@ -65,7 +59,7 @@ def _entry(type: str, entry: Any) -> Acknowledgment:
         "threshold": None,
         "until": None,
         "by": None,
-        "extra": {name: said for name, said in entry.items() if name not in own},
+        "extra": _without(entry, "acknowledged_at", "session_id", *_VALUE_NAMES),
     }
 
 
@@ -85,9 +79,7 @@ def write_acknowledgments(state: BudgetState) -> str:
             "session_id": known["session_id"],
             **dict(sorted(known["extra"].items())),
         }
-        for type, known in sorted(
-            state["acknowledgments"].items(), key=lambda one: ALL_TYPES.index(one[0])
-        )
+        for type, known in _in_order(state["acknowledgments"], ALL_TYPES).items()
     }
     document = {
         "acknowledgments": entries,
@@ -99,8 +91,12 @@ def write_acknowledgments(state: BudgetState) -> str:
 
 def read_thresholds(text: str) -> dict[str, Any]:
     """Only what is not ours is taken from it: the rest is measured."""
-    own = ("current_values", "levels_triggered", "last_check")
-    return {name: value for name, value in _object(text).items() if name not in own}
+    return _without(_object(text), "current_values", "levels_triggered", "last_check")
+
+
+def _without(document: dict[str, Any], *own: str) -> dict[str, Any]:
+    """Return the keys that others wrote."""
+    return {name: value for name, value in document.items() if name not in own}
 
 
 def write_thresholds(state: BudgetState) -> str:
@@ -164,10 +160,7 @@ def make_waypoint(
         "created_at": clock.stamp(now),
         "session_id": session,
         "trigger": trigger,
-        "phase": place["phase"],
-        "plan": place["plan"],
-        "last_task_completed": place["last_task_completed"],
-        "next_task": place["next_task"],
+        **place,
         "totals": totals,
         "thresholds": thresholds,
         "acknowledgments": {
@@ -185,9 +178,8 @@ def write_waypoint(saved: Saved) -> str:
     ordered = {name: content[name] for name in _ORDER}
     ordered["trigger"] = _in_order(content["trigger"], ("type", "level", "value", "reason"))
     ordered["totals"] = _in_order(content["totals"], ALL_TYPES)
-    ordered["thresholds"] = {
-        level: _in_order(content["thresholds"][level], ALL_TYPES) for level in LEVELS
-    }
+    limits = content["thresholds"]
+    ordered["thresholds"] = {level: _in_order(limits[level], ALL_TYPES) for level in LEVELS}
     return canonical_json.dump_indented(ordered) + "\n"
 
 

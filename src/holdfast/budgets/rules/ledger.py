@@ -22,19 +22,18 @@ Verdict = Literal["go", "wait", "stop"]
 Values = dict[str, float | None]
 
 
-class Added(TypedDict):
-    """What programs reported. Money in millionths; None: none was reported."""
-
-    cost: int | None
-    tokens: int
-    errors: int
-    recent_errors: list[str]
-
-
 class StepSum(TypedDict):
+    """What programs reported for a step. Money in millionths; None: none was reported."""
+
     cost: int | None
     tokens: int
     errors: int
+
+
+class Added(StepSum):
+    """What programs reported for all steps."""
+
+    recent_errors: list[str]
 
 
 class Handled(TypedDict):
@@ -198,17 +197,9 @@ LONGEST_ERROR = 500
 
 
 def initial(stream: str) -> BudgetState:
-    added: Added = {"cost": None, "tokens": 0, "errors": 0, "recent_errors": []}
-    values = dict.fromkeys(TYPES)
-    state: BudgetState = blank(
-        BudgetState,
-        name=stream.partition(":")[2],
-        added=added,
-        values=values,
-        limits={},
-        given={},
-        lowered={},
-    )
+    name, values = stream.partition(":")[2], dict.fromkeys(TYPES)
+    tables: dict[str, Any] = {"limits": {}, "given": {}, "lowered": {}}
+    state: BudgetState = blank(BudgetState, name=name, added=blank(Added), values=values, **tables)
     return state
 
 
@@ -225,15 +216,10 @@ def apply(state: BudgetState, event: Event) -> BudgetState:
         return _apply_report(state, body)
     if kind == "checked":
         return _apply_check(state, body)
-    if kind == "prepared":
-        return {**state, "waypoint": body["saved"], "lowered": body["lowered"]}
     if kind == "stopped":
-        return {
-            **state,
-            "stopped": body["halt"],
-            "waypoint": body["saved"],
-            "lowered": body["lowered"],
-        }
+        state = {**state, "stopped": body["halt"]}
+    if kind in ("prepared", "stopped"):
+        return {**state, "waypoint": body["saved"], "lowered": body["lowered"]}
     if kind == "acknowledged":
         return _apply_acknowledgment(state, body)
     if kind == "reset":
@@ -334,10 +320,7 @@ def _apply_acknowledgment(state: BudgetState, body: Any) -> BudgetState:
         "acknowledged_at": body["at"],
         "value_at_ack": body["value"],
         "session_id": body["session"],
-        "level": body["level"],
-        "threshold": body["threshold"],
-        "until": body["until"],
-        "by": body["by"],
+        **{name: body[name] for name in ("level", "threshold", "until", "by")},
         "extra": {},
         "alert": body.get("alert"),
     }
@@ -421,15 +404,8 @@ def _absorb_acknowledgments(
     same = reset == state["last_reset"] and extra == state["extra"].get(files.ACKNOWLEDGMENTS, {})
     if same and not removed and not imported and not refused:
         return []
-    body = {
-        "path": change["path"],
-        "removed": removed,
-        "imported": imported,
-        "refused": refused,
-        "last_reset": reset,
-        "extra": extra,
-    }
-    return [("edited_outside", body)]
+    body = {"path": change["path"], "removed": removed, "imported": imported, "refused": refused}
+    return [("edited_outside", {**body, "last_reset": reset, "extra": extra})]
 
 
 def apply_edit(state: BudgetState, body: Any) -> BudgetState:

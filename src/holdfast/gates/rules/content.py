@@ -95,10 +95,8 @@ def verify(
     AMB-PILOT-38."""
     items = [item for text in how for item in items_of(text)]
     found = url or next((one for text in [*how, built] if (one := first_url(text))), "")
-    content = _empty(VERIFY, built)
-    content["url"], content["items"] = one_line(found), _drop_lead(items, found)
-    content["signal"], content["purpose"] = one_line(signal) or VERIFY_SIGNAL, purpose
-    return content
+    signal, items = one_line(signal) or VERIFY_SIGNAL, _drop_lead(items, found)
+    return _make(VERIFY, built, url=one_line(found), items=items, signal=signal, purpose=purpose)
 
 
 def decision(
@@ -112,13 +110,10 @@ def decision(
     """What a person is asked to choose."""
     for number, one in enumerate(options):
         _refuse_no_option(one, f"options[{number}]")
-    content = _empty(DECISION, title)
-    content["options"] = [{name: one_line(one[name]) for name in OPTION_PARTS} for one in options]  # type: ignore[literal-required, misc]
-    content["context"], content["purpose"] = one_line(context), purpose
-    content["signal"] = (
-        one_line(signal) or f"Select: {join_ids([one['id'] for one in content['options']])}"
-    )
-    return content
+    clean = [{name: one_line(one[name]) for name in OPTION_PARTS} for one in options]  # type: ignore[literal-required]
+    signal = one_line(signal) or f"Select: {join_ids([one['id'] for one in clean])}"
+    context = one_line(context)
+    return _make(DECISION, title, options=clean, context=context, signal=signal, purpose=purpose)
 
 
 def _refuse_no_option(one: Any, where: str) -> None:
@@ -144,22 +139,25 @@ def action(
     signal: str = "",
 ) -> Content:
     """What only a person can do."""
-    content = _empty(ACTION, title)
-    content["items"] = [item for text in instructions for item in items_of(text)]
-    content["why"], content["cause"] = one_line(why), cause
-    content["checklist"] = dict(checklist or {})
-    content["signal"] = one_line(signal) or ACTION_SIGNAL
-    return content
+    return _make(
+        ACTION,
+        title,
+        items=[item for text in instructions for item in items_of(text)],
+        why=one_line(why),
+        cause=cause,
+        checklist=dict(checklist or {}),
+        signal=one_line(signal) or ACTION_SIGNAL,
+    )
 
 
-def _empty(type: str, title: str) -> Content:
-    content: Content = blank(Content, type=type, title=one_line(title))
+def _make(type: str, title: str, **parts: Any) -> Content:
+    content: Content = blank(Content, type=type, title=one_line(title), **parts)
     return content
 
 
 def is_sound(content: Any) -> bool:
     """Whether a content is what it should be: it may come from a file that an agent can write."""
-    sample = _empty("", "")
+    sample = _make("", "")
     if not isinstance(content, dict) or content.keys() != sample.keys():
         return False
     if any(type(content[name]) is not type(value) for name, value in sample.items()):
@@ -248,11 +246,9 @@ def distribution(counts: Mapping[str, int]) -> dict[str, float]:
 
 def render(content: Content) -> str:
     """The protocol's own form; a part that is not there is left out."""
-    write = {VERIFY: _verify_lines, DECISION: _decision_lines, ACTION: _action_lines}[
-        content["type"]
-    ]
+    blocks = {VERIFY: _show_verify, DECISION: _show_decision, ACTION: _show_action}[content["type"]]
     head = f"{LIGHTS[content['type']]} {PREFIX}{content['type']}"
-    return "\n".join([head, "", *write(content)])
+    return "\n\n".join([head, *blocks(content)])
 
 
 def inert(text: str) -> str:
@@ -260,46 +256,37 @@ def inert(text: str) -> str:
     return safe(one_line(text))
 
 
-def _verify_lines(content: Content) -> Iterator[str]:
+def _show_verify(content: Content) -> Iterator[str]:
     yield f"## Built: {inert(content['title'])}"
-    yield ""
     if content["url"]:
         yield f"**Server running:** {inert(content['url'])}"
-        yield ""
-    yield "### Please verify:"
-    for number, item in enumerate(content["items"], 1):
-        yield f"{number}. ✅ {inert(item)}"
-    yield ""
+    yield "\n".join(["### Please verify:", *_number(content["items"], "✅ ")])
     yield f"**Resume:** {inert(content['signal'])}"
 
 
-def _decision_lines(content: Content) -> Iterator[str]:
+def _show_decision(content: Content) -> Iterator[str]:
     yield f"## Decision Required: {inert(content['title'])}"
-    yield ""
     if content["context"]:
         yield f"**Context:** {inert(content['context'])}"
-        yield ""
-    yield "| Option | Pros | Cons |"
-    yield "|--------|------|------|"
+    rows = ["| Option | Pros | Cons |", "|--------|------|------|"]
     for option in content["options"]:
         name = f"**{_cell(option['name'])}**"
         if not _words(option["id"]) <= _words(option["name"]):
             name += f" ({_cell(option['id'])})"  # or the person does not know which one they select
-        yield f"| {name} | {_cell(option['pros'])} | {_cell(option['cons'])} |"
-    yield ""
+        rows.append(f"| {name} | {_cell(option['pros'])} | {_cell(option['cons'])} |")
+    yield "\n".join(rows)
     yield f"**Select:** {inert(join_ids([option['id'] for option in content['options']]))}"
 
 
-def _action_lines(content: Content) -> Iterator[str]:
+def _show_action(content: Content) -> Iterator[str]:
     yield f"## Manual Step Required: {inert(content['title'])}"
-    yield ""
     yield f"**Why manual:** {inert(content['why'])}"
-    yield ""
-    yield "### Instructions:"
-    for number, item in enumerate(content["items"], 1):
-        yield f"{number}. {inert(item)}"
-    yield ""
+    yield "\n".join(["### Instructions:", *_number(content["items"])])
     yield f"**Resume:** {inert(content['signal'])}"
+
+
+def _number(items: Sequence[str], sign: str = "") -> list[str]:
+    return [f"{number}. {sign}{inert(item)}" for number, item in enumerate(items, 1)]
 
 
 def _cell(text: str) -> str:

@@ -48,14 +48,15 @@ if TYPE_CHECKING:
 
 
 class GateState(TypedDict):
-    """One gate. `phase` collects it for the end of that phase when it is a `batch` one;
-    `presented_at` is when a person could first be asked. `pictures` stand beside the question."""
+    """One gate; before it is asked, `content` and `asked` are None. `phase` collects it for the end of that
+    phase when it is a `batch` one; `presented_at` is when a person could first be asked. `pictures` stand
+    beside the question."""
 
     id: str
-    content: Content | None
+    content: Content
     digest: str
     pictures: list[Picture]
-    asked: Asker | None
+    asked: Asker
     batch: bool
     phase: str
     holds: str
@@ -102,8 +103,13 @@ def initial(stream: str) -> GateState:
     return state
 
 
+def is_asked(state: GateState) -> bool:
+    """Return whether there is such a gate; its state before it was asked has no content."""
+    return state["content"] is not None
+
+
 def is_open(state: GateState) -> bool:
-    return state["content"] is not None and not is_over(state)
+    return is_asked(state) and not is_over(state)
 
 
 def is_over(state: GateState) -> bool:
@@ -155,7 +161,7 @@ def _open(state: GateState, command: Any, now: int) -> Decision:
     content: Content = command["content"]
     refuse_unfit(content, strict=command["strict"])
     digest = digest_of(content)
-    if state["content"] is not None:
+    if is_asked(state):
         if state["digest"] == digest and not is_over(state):
             return Decision()
         raise taken(state["id"])
@@ -233,15 +239,18 @@ def _default_of(content: Content, expires_at: str, default: str, now: int) -> st
 
 
 def _answer(state: GateState, command: Any, now: int) -> Decision:
-    content = state["content"]
-    if content is None:
+    if not is_asked(state):
         raise Usage(f"There is no gate {state['id']}.")
     if is_over(state):
         raise already(state)
     if command["person"]["channel"] == ELICITATION and is_blocking(state):
-        raise beyond_elicitation(state["id"])
+        raise NotAllowed(
+            f"Gate {state['id']} holds work up: what a client's dialogue says does not answer it.",
+            hint=f"A person answers in a terminal of their own: holdfast gate answer {quote(state['id'])}",
+            kind="no_person",
+        )
     answer: GateAnswer = {
-        **read_answer(content, command),
+        **read_answer(state["content"], command),
         "person": command["person"],
         "saw": command["saw"],
         "at": clock.stamp(now),
@@ -270,12 +279,9 @@ def said_of(answer: GateAnswer) -> dict[str, str]:
     return {"verdict": answer["verdict"], "answer": answer["answer"], "text": answer["text"]}
 
 
-def beyond_elicitation(id: str) -> NotAllowed:
-    return NotAllowed(
-        f"Gate {id} holds work up: what a client's dialogue says does not answer it.",
-        hint=f"A person answers in a terminal of their own: holdfast gate answer {quote(id)}",
-        kind="no_person",
-    )
+def describe(answer: GateAnswer) -> str:
+    """Return what was chosen, or why not: `approved`, `no: the button is gone`."""
+    return answer["answer"] if answer["verdict"] == "yes" else f"no: {answer['text']}"
 
 
 def already(state: GateState) -> Conflict:
@@ -290,9 +296,8 @@ def already(state: GateState) -> Conflict:
         )
     assert answer is not None
     who = answer["person"]["name"] if answer["person"] else "its own expiry"
-    said = answer["answer"] if answer["verdict"] == "yes" else f"no: {answer['text']}"
     return Conflict(
-        f"Gate {state['id']} was answered by {who} at {answer['at']}: {said}. Yours does not count.",
+        f"Gate {state['id']} was answered by {who} at {answer['at']}: {describe(answer)}. Yours does not count.",
         hint=f"holdfast gate show {quote(state['id'])}",
         kind="gate_answered",
     )
@@ -300,7 +305,7 @@ def already(state: GateState) -> Conflict:
 
 def _expire(state: GateState, now: int) -> Decision:
     content, expires_at = state["content"], state["expires_at"]
-    if content is None or not expires_at or clock.parse(expires_at) > now:
+    if not expires_at or clock.parse(expires_at) > now:
         return Decision()
     answer: GateAnswer = {**understand(content, state["default"]), "at": clock.stamp(now)}
     return Decision([("expired", answer)])
@@ -312,7 +317,7 @@ def _notify(state: GateState, command: Any, now: int) -> Decision:
         return Decision()
     body: dict[str, object] = {
         "gate": state["id"],
-        "title": _title(state),
+        "title": one_line(inert(state["content"]["title"]), NOTICE_TITLE),
         "number": state["notified"] + 1,
     }
     # An effect each: when one address fails and is tried again, the others are not told twice.
@@ -330,11 +335,6 @@ def is_notice_due(state: GateState, interval: int, now: int) -> bool:
     if not state["notified"]:
         return True
     return interval > 0 and now - clock.parse(state["notified_at"]) >= interval
-
-
-def _title(state: GateState) -> str:
-    assert state["content"] is not None
-    return one_line(inert(state["content"]["title"]), NOTICE_TITLE)
 
 
 def apply(state: GateState, event: Event) -> GateState:

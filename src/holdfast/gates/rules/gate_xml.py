@@ -20,6 +20,7 @@ from holdfast.gates.rules.content import (
     Content,
     GateOption,
 )
+from holdfast.kernel.blank import blank
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.text import one_line
 
@@ -142,7 +143,8 @@ def tasks_in(text: str, *, fenced: bool = False) -> Iterator[Element | BadXml]:
         elif mark["comment"]:
             end = -1 if fence else text.find("-->", position)
             if end < 0 and not fence:
-                yield reader.bad("the comment is not closed.", "Write -->.")
+                line, column = reader.place
+                yield BadXml(line, "the comment is not closed.", column=column, hint="Write -->.")
                 return
             position = end + len("-->") if end >= 0 else position
         elif fence and not fenced:
@@ -184,10 +186,6 @@ class _Cursor:
     def in_code(self) -> bool:
         """Whether it is between backticks of its line."""
         return self._ticks % 2 == 1
-
-    def bad(self, what: str, hint: str) -> BadXml:
-        line, column = self.place
-        return BadXml(line, what, column=column, hint=hint)
 
 
 def _fence_after(mark: re.Match[str], fence: str) -> str:
@@ -279,16 +277,9 @@ def examine(element: Element) -> tuple[XmlTask | None, list[BadXml]]:
     if given not in known:
         what = f"there is no task of the type {given!r}." if given else "the task has no type."
         return None, [_bad(element, what, hint=f"Known are: {', '.join(known)}.")]
-    task: XmlTask = {
-        "type": type,
-        "line": element.line,
-        "column": element.column,
-        "attributes": element.attributes,
-        "blocking": type != AUTO,
-        "fields": {},
-        "options": [],
-        "option_lines": [],
-    }
+    place = {"line": element.line, "column": element.column}
+    attributes, blocking = element.attributes, type != AUTO
+    task = blank(XmlTask, type=type, **place, attributes=attributes, blocking=blocking)
     return task, list(_fill(task, element))
 
 
@@ -337,14 +328,9 @@ def _options(task: XmlTask, options: Element) -> Iterator[BadXml]:
             lacking = " and ".join(f"<{tag}>" for tag in missing)
             yield _bad(child, f"the option {id} lacks {lacking}.")
         # The short form has only a text; AMB-PILOT-35.
-        name = parts.get("name", child.text)
-        option: GateOption = {
-            "id": id.strip(),
-            "name": one_line(name),
-            "pros": one_line(parts.get("pros", "")),
-            "cons": one_line(parts.get("cons", "")),
-        }
-        task["options"].append(option)
+        said = {tag: one_line(parts.get(tag, "")) for tag in OPTION_PARTS}
+        said["name"] = said["name"] if "name" in parts else one_line(child.text)
+        task["options"].append({"id": id.strip(), **said})  # type: ignore[typeddict-item]
         task["option_lines"].append(child.line)
 
 
@@ -360,25 +346,14 @@ def content_of(
     text = {tag: said["text"] for tag, said in task["fields"].items()}
     signal = text.get("resume-signal", "")
     if task["type"] == VERIFY:
-        return contents.verify(
-            text["what-built"], [text["how-to-verify"]], url=url, signal=signal, purpose=purpose
-        )
+        built, how = text["what-built"], [text["how-to-verify"]]
+        return contents.verify(built, how, url=url, signal=signal, purpose=purpose)
     if task["type"] == DECISION:
-        return contents.decision(
-            text["decision"],
-            task["options"],
-            context=text.get("context", ""),
-            signal=signal,
-            purpose=purpose,
-        )
-    return contents.action(
-        text["action"],
-        [text["instructions"]],
-        why=text["why-manual"],
-        cause=cause,
-        checklist=checklist,
-        signal=signal,
-    )
+        about = {"context": text.get("context", ""), "signal": signal, "purpose": purpose}
+        return contents.decision(text["decision"], task["options"], **about)
+    why, steps = text["why-manual"], [text["instructions"]]
+    answers = {"cause": cause, "checklist": checklist, "signal": signal}
+    return contents.action(text["action"], steps, why=why, **answers)  # type: ignore[arg-type]
 
 
 def write(content: Content) -> str:

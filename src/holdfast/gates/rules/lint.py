@@ -159,12 +159,9 @@ def steps(lines: Sequence[Line], *, manual: bool = False) -> Iterator[GateFindin
                 yield _finding(line, clause, f"{what}: {_quote(text)}", instead)
                 break
         if re.search(CHOICE, text, re.IGNORECASE):
-            yield _finding(
-                line,
-                "PILOT-30",
-                f"a choice is posed as a free question: {_quote(text)}",
-                "Use a decision gate with its options: holdfast gate decide",
-            )
+            what = f"a choice is posed as a free question: {_quote(text)}"
+            instead = "Use a decision gate with its options: holdfast gate decide"
+            yield _finding(line, "PILOT-30", what, instead)
 
 
 def _is_asked(pattern: str, text: str) -> bool:
@@ -190,9 +187,8 @@ def findings(
     check = {VERIFY: _verify, DECISION: _decision, ACTION: _action}[content["type"]]
     found = list(check(content, where, strict))
     if not content["title"]:
-        found.insert(
-            0, _finding(where.top, "PILOT-02", "the gate has no title", "Say what it is about.")
-        )
+        missing = "the gate has no title", "Say what it is about."
+        found.insert(0, _finding(where.top, "PILOT-02", *missing))
     return found
 
 
@@ -202,9 +198,7 @@ class _Lines:
     def __init__(self, content: Content, task: XmlTask | None) -> None:
         fields = task["fields"] if task else {}
         self.top = task["line"] if task else 1
-        said = next(
-            (fields[tag] for tag in ("how-to-verify", "instructions") if tag in fields), None
-        )
+        said = fields.get("how-to-verify") or fields.get("instructions")
         self.items: list[Line] = (
             contents.numbered_items(said["text"], said["line"])
             if said
@@ -231,22 +225,14 @@ def _verify(content: Content, where: _Lines, strict: bool) -> Iterator[GateFindi
 def _decision(content: Content, where: _Lines, strict: bool) -> Iterator[GateFinding]:
     options = content["options"]
     if len(options) < 2:
-        yield _finding(
-            where.at("options"),
-            "PILOT-12",
-            "one option is no choice",
-            "Give two or more, or go on without a gate.",
-        )
+        instead = "Give two or more, or go on without a gate."
+        yield _finding(where.at("options"), "PILOT-12", "one option is no choice", instead)
     seen: set[str] = set()
     for line, option in zip(where.options, options, strict=True):
         id = option["id"]
-        if id.casefold() in seen or not _is_id(id):
-            yield _finding(
-                line,
-                "PILOT-12",
-                f"{id!r} cannot name an option",
-                "Give each a short word of its own.",
-            )
+        if id.casefold() in seen or not re.fullmatch(r"[\w][\w.+-]{0,63}", id):
+            instead = "Give each a short word of its own."
+            yield _finding(line, "PILOT-12", f"{id!r} cannot name an option", instead)
         seen.add(id.casefold())
         if not option["name"]:
             yield _finding(line, "PILOT-12", f"the option {id} has no name", "Give it one.")
@@ -265,12 +251,8 @@ def _decision(content: Content, where: _Lines, strict: bool) -> Iterator[GateFin
         texts += [(line, option["name"]), (line, option["pros"]), (line, option["cons"])]
     for line, text in texts:
         if re.search(PUSHED, text, re.IGNORECASE):
-            yield _finding(
-                line,
-                "PILOT-13",
-                f"one option is pushed: {_quote(text)}",
-                "Say what speaks for and against each, and leave the choice open.",
-            )
+            instead = "Say what speaks for and against each, and leave the choice open."
+            yield _finding(line, "PILOT-13", f"one option is pushed: {_quote(text)}", instead)
     if options:
         yield from _signal(content, where, [option["id"] for option in options])
 
@@ -287,27 +269,17 @@ def _action(content: Content, where: _Lines, strict: bool) -> Iterator[GateFindi
             instead = "Then do it yourself and do not ask a person."
             yield _finding(where.top, "PILOT-26", f"the answer is yes: {question}", instead)
     cause = content["cause"] or cause_of(content)
+    why = where.at("why-manual")
     if cause not in CAUSES:
         allowed = "; ".join(f"{key}: {meaning}" for key, meaning in CAUSES.items())
-        what = (
-            f"{content['cause']!r} is no cause"
-            if content["cause"]
-            else "no accepted cause is named"
-        )
-        yield _finding(
-            where.at("why-manual"),
-            "PILOT-20",
-            f"{what} of a manual step",
-            f"Only these are: {allowed}.",
-        )
+        what = f"{cause!r} is no cause" if cause else "no accepted cause is named"
+        instead = f"Only these are: {allowed}."
+        yield _finding(why, "PILOT-20", f"{what} of a manual step", instead)
     if not content["why"]:
-        yield _finding(
-            where.at("why-manual"), "PILOT-23", "it is not said why it is manual", "Give --why."
-        )
+        yield _finding(why, "PILOT-23", "it is not said why it is manual", "Give --why.")
     if not content["items"]:
-        yield _finding(
-            where.at("instructions"), "PILOT-22", "there are no instructions", "Give --step."
-        )
+        at = where.at("instructions")
+        yield _finding(at, "PILOT-22", "there are no instructions", "Give --step.")
     lines = [(where.at("action"), content["title"]), *where.items]
     yield from steps(lines, manual=True)
     yield from _signal(content, where, [contents.DONE])
@@ -319,12 +291,9 @@ def _signal(content: Content, where: _Lines, wanted: Sequence[str]) -> Iterator[
     missing = [word for word in wanted if word.casefold() not in said]
     if missing:
         clause = {VERIFY: "PILOT-09", DECISION: "PILOT-18", ACTION: "PILOT-24"}[content["type"]]
-        yield _finding(
-            where.at("resume-signal"),
-            clause,
-            f"the resume signal does not name {contents.join_ids(missing)}",
-            "Leave it out, or say what a person really has to type.",
-        )
+        what = f"the resume signal does not name {contents.join_ids(missing)}"
+        instead = "Leave it out, or say what a person really has to type."
+        yield _finding(where.at("resume-signal"), clause, what, instead)
 
 
 def cause_of(content: Content) -> str:
@@ -387,10 +356,6 @@ def _find_unprepared(task: XmlTask) -> Iterator[GateFinding]:
     what = "no automatic task stands before it"
     instead = "Do everything that can be automated first."
     yield _finding(task["line"], clause, what, instead, "warning")
-
-
-def _is_id(id: str) -> bool:
-    return bool(re.fullmatch(r"[\w][\w.+-]{0,63}", id))
 
 
 def _quote(text: str) -> str:

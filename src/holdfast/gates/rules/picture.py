@@ -72,14 +72,11 @@ def are_sound(pictures: Any) -> bool:
 
 
 def _is_sound(one: dict[str, Any]) -> bool:
-    digest = one.get("digest")
     return (
         one.keys() == {"name", "type", "digest", "bytes"}
-        and isinstance(one["name"], str)
-        and isinstance(one["type"], str)
+        and all(isinstance(one[part], str) for part in ("name", "type", "digest"))
         and one["type"] in ENDINGS
-        and isinstance(digest, str)
-        and is_digest(digest)
+        and is_digest(one["digest"])
         and type(one["bytes"]) is int
         and 0 < one["bytes"] <= LARGEST
     )
