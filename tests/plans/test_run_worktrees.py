@@ -169,11 +169,11 @@ def test_work_that_does_not_merge_cuts_off_no_neighbour(world: World, git: Git) 
     say = runner.news.say
 
     def heard(event: str, **words: str) -> None:
-        say(event, **words)  # type: ignore[arg-type]
+        say(event, **words)
         if event == "kept":
             kept.touch()
 
-    runner.news.say = heard  # type: ignore[method-assign,assignment]
+    runner.news.say = heard  # type: ignore[method-assign]
     with pytest.raises(Halted) as halted:
         runner.to_the_end()
     plans = world.state()["plans"]

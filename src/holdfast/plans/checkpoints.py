@@ -10,8 +10,9 @@ from holdfast.gates import lookup
 from holdfast.gates.ask import AskRequest, ask
 from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules.content import VERIFY, Content, GateAnswer
-from holdfast.gates.rules.gate import GateState, withdrawn_of
+from holdfast.gates.rules.gate import GateState, said_of, withdrawn_of
 from holdfast.kernel import clock
+from holdfast.kernel.blank import blank
 from holdfast.kernel.digest import id_of, new_id
 from holdfast.kernel.errors import NotFound
 from holdfast.plans import task_programs
@@ -81,18 +82,9 @@ class Checkpoints:
             if answer is None:
                 continue
             found = True
-            self._stream.execute(
-                {
-                    "do": "answer",
-                    "plan": plan,
-                    "key": key,
-                    "gate": gate,
-                    "verdict": answer["verdict"],
-                    "answer": answer["answer"],
-                    "text": answer["text"],
-                    "by": answer["person"]["name"] if answer["person"] else "its own expiry",
-                }
-            )
+            by = answer["person"]["name"] if answer["person"] else "its own expiry"
+            place = {"plan": plan, "key": key, "gate": gate}
+            self._stream.execute({"do": "answer", **place, **said_of(answer), "by": by})
             lookup.close(self._workspace, gate, now=clock.now())
             if answer["verdict"] == "yes":
                 is_look = self._content(plan, key)["type"] == VERIFY
@@ -129,14 +121,9 @@ def _read_withdrawal(state: GateState) -> GateAnswer | None:
     known = withdrawn_of(state)
     if known is None:
         return None
-    return {
-        "verdict": "no",
-        "answer": "withdrawn",
-        "text": f"withdrawn: {known['why']}",
-        "person": {"name": known["by"]},
-        "saw": "",
-        "at": known["at"],
-    }
+    said = {"verdict": "no", "answer": "withdrawn", "text": f"withdrawn: {known['why']}"}
+    answer: GateAnswer = blank(GateAnswer, **said, person={"name": known["by"]}, at=known["at"])
+    return answer
 
 
 def gate_id(run: str, plan: str, key: str) -> str:

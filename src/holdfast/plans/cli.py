@@ -71,16 +71,14 @@ def lint_command(call: Call, paths: tuple[str, ...], strict: bool) -> Reply:
     agent = bool(config.load(call.workspace)[AGENT_SETTING].strip())
     found = findings(read, agent=agent, strict=strict)
     errors = sum(one["level"] == "error" for one in found)
-    plans = [one["plan"]["id"] for one in read if one["plan"] is not None]
+    plans = [one["plan"] for one in read if one["plan"] is not None]
     data: dict[str, Any] = {
         "findings": found,
         "errors": errors,
         "warnings": len(found) - errors,
         "files": [one["path"] for one in read],
-        "plans": plans,
-        "kinds": {
-            one["plan"]["id"]: kind_of(one["plan"]) for one in read if one["plan"] is not None
-        },
+        "plans": [plan["id"] for plan in plans],
+        "kinds": {plan["id"]: kind_of(plan) for plan in plans},
     }
     lines = [*_lines(found, errors, len(read)), *_kind_lines(data["kinds"])]
     return Reply(data, lines, exit_code=1 if errors else 0)
@@ -88,15 +86,11 @@ def lint_command(call: Call, paths: tuple[str, ...], strict: bool) -> Reply:
 
 def _kind_lines(kinds: dict[str, Kind]) -> Iterator[str]:
     """Say of each plan whose type follows from the protocol's rules which it is, and why."""
-    rows = [
-        [
-            safe(id),
-            "autonomous" if kind["autonomous"] else "human-verify",
-            style(kind["reason"], dim=True),
-        ]
-        for id, kind in kinds.items()
-        if kind["reason"] not in STATED_KINDS
-    ]
+    rows = []
+    for id, kind in kinds.items():
+        if kind["reason"] not in STATED_KINDS:
+            how = "autonomous" if kind["autonomous"] else "human-verify"
+            rows.append([safe(id), how, style(kind["reason"], dim=True)])
     yield from table(rows)
 
 
@@ -164,16 +158,11 @@ def _of_files(call: Call, paths: tuple[str, ...]) -> list[Phase]:
     read = documents(files(paths, call.folder, call.workspace.root), call.folder)
     plans = [one["plan"] for one in read if one["plan"] is not None]
     if not plans:
-        raise HoldfastError(
-            "None of these files is a plan.",
-            hint="holdfast plan lint says why.",
-            kind="bad_plan",
-        )
+        hint = "holdfast plan lint says why."
+        raise HoldfastError("None of these files is a plan.", hint=hint, kind="bad_plan")
     order = WaveOrder(plans)
-    wrong = len(order.troubles) + sum(
-        problem["level"] == "error" for one in read for problem in one["problems"]
-    )
-    if wrong or len(order.plans) < len(read):
+    problems = [problem["level"] for one in read for problem in one["problems"]]
+    if order.troubles or "error" in problems or len(order.plans) < len(read):
         warn("There are errors in these plans; `holdfast plan lint` lists them.")
     return graph.build_graph(order.plans)
 

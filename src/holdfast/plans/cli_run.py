@@ -97,11 +97,7 @@ begin_options = together(
 
 
 def carry_out(
-    call: Call,
-    operation: Callable[[RunContext], RunOutcome],
-    *,
-    wait: bool,
-    quiet: bool,
+    call: Call, operation: Callable[[RunContext], RunOutcome], *, wait: bool, quiet: bool
 ) -> Reply:
     """Run an operation under the eyes of a person, and say how it ended."""
     watch = PlanWatch(as_json=call.as_json, quiet=quiet)
@@ -137,13 +133,8 @@ def execution_of(
     **limits: Any,
 ) -> Execution:
     """How to carry out a run, as the options say it."""
-    return Execution(
-        jobs=jobs,
-        edited=edited or "",
-        limits=_cost_limits(call, **limits),
-        on=on,
-        certificates=Certificates(tls_ca, tls_cert, tls_key),
-    )
+    known, lower = Certificates(tls_ca, tls_cert, tls_key), _cost_limits(call, **limits)
+    return Execution(jobs=jobs, edited=edited or "", limits=lower, on=on, certificates=known)
 
 
 def _cost_limits(call: Call, *, no_cost_limit: bool, **given: str | None) -> Limits:
@@ -203,10 +194,6 @@ def run_plans(
     call: Call,
     plans: list[Plan],
     *,
-    phase: str,
-    task: str,
-    worktrees: bool,
-    again: bool,
     dry_run: bool,
     wait: bool,
     reset_alerts: bool,
@@ -216,17 +203,11 @@ def run_plans(
     """Run plans that were checked."""
     if dry_run:
         return reply_order(plans)
+    begin = {name: options.pop(name) for name in ("phase", "task", "worktrees", "again")}
     execution = execution_of(call, **options)
     if reset_alerts:
         clear_alerts(call)
-    request = RunRequest(
-        plans=plans,
-        phase=phase,
-        task=task,
-        worktrees=worktrees,
-        again=again,
-        execution=execution,
-    )
+    request = RunRequest(plans=plans, execution=execution, **begin)
     return carry_out(call, lambda context: run(context, request), wait=wait, quiet=quiet)
 
 
@@ -300,16 +281,10 @@ def abandon_command(call: Call, id: str, reason: str) -> Reply:
 
     Withdraws its open gates, so that its plans can run again. Keeps its records, results and worktrees.
     """
-    context = RunContext(writer=call.writer, actor=call.actor)
-    done = abandon(context, id, reason=reason)
+    done = abandon(RunContext(writer=call.writer, actor=call.actor), id, reason=reason)
     state = done["state"]
-    data = {
-        "run": state["id"],
-        "reason": reason,
-        "gates": done["gates"],
-        "worktrees": done["worktrees"],
-        **runs.count(done["state"]),
-    }
+    kept = {"gates": done["gates"], "worktrees": done["worktrees"]}
+    data = {"run": state["id"], "reason": reason, **kept, **runs.count(state)}
     lines = [f"Abandoned the run {state['id']}: {safe(reason)}"]
     lines += [f"Withdrew the gate {gate}" for gate in done["gates"]]
     lines += [f"Kept the worktree {safe(path)}" for path in done["worktrees"]]
@@ -355,9 +330,8 @@ def takeoff_command(
 
 def _ask_for_clearance(call: Call, plans: Sequence[Plan]) -> None:
     if call.as_json or not is_person_here():
-        raise Waiting(
-            "There is no person at a terminal to give clearance.", hint="Give it with -y."
-        )
+        what = "There is no person at a terminal to give clearance."
+        raise Waiting(what, hint="Give it with -y.")
     for line in reply_order(plans).lines:
         echo(line, error=True)
     echo(style(f"Reply '{APPROVED}' to commence takeoff.", bold=True), error=True)

@@ -94,12 +94,9 @@ def _all(call: Call) -> Reply:
     found = list(runs.every(call.workspace))
     rows = []
     for state in found:
-        count = runs.count(state)
-        done = f"{count['done']}/{count['total']}"
+        done, begun = f"{state['done']}/{state['total']}", ago(state["begun_at"], call.now)
         plans = one_line(", ".join(state["plans"]), 60)
-        rows.append(
-            [state["id"], status_word(state), done, ago(state["begun_at"], call.now), plans]
-        )
+        rows.append([state["id"], status_word(state), done, begun, plans])
     data = [{"run": one["id"], "status": one["status"], **runs.count(one)} for one in found]
     return Reply({"runs": data}, list(table(rows)) or ["No run yet."])
 

@@ -61,9 +61,8 @@ def files(given: Sequence[str], folder: str, root: str) -> list[str]:
     if not given:
         home = os.path.join(root, PHASES)
         if not os.path.isdir(home):
-            raise NotFound(
-                f"There are no plans in {PHASES}.", hint="Name files or folders of plans."
-            )
+            what = f"There are no plans in {PHASES}."
+            raise NotFound(what, hint="Name files or folders of plans.")
         given = [home]
     found: dict[str, str] = {}
     for name in given:
@@ -100,10 +99,8 @@ def _find_plans(folder: str) -> Iterator[str]:
                 f"There are more than {MOST_FOLDERS} folders below {folder}.",
                 hint="Name the folder of the plans.",
             )
-        folders[:] = sorted(
-            (one for one in folders if not one.startswith(".") and one not in _SKIPPED),
-            key=natural,
-        )
+        kept = (one for one in folders if not one.startswith(".") and one not in _SKIPPED)
+        folders[:] = sorted(kept, key=natural)
         for name in sorted(names, key=natural):
             path = os.path.join(here, name)
             if name == ROUTE or (name.endswith(".md") and name not in NO_PLANS and _is_plan(path)):
@@ -140,10 +137,12 @@ def _read_start(path: str, largest: int) -> bytes:
 
 def documents(paths: Sequence[str], base: str) -> list[Document]:
     """Read the files. A file below `base` is named from there."""
-    return [_document(path, _relative_name(base, path)) for path in paths]
+    return [_document(path, base) for path in paths]
 
 
-def _document(path: str, name: str) -> Document:
+def _document(path: str, base: str) -> Document:
+    relative = os.path.relpath(path, base)
+    name = path if relative.startswith(os.pardir + os.sep) else relative
     try:
         content = _read_start(path, LARGEST + 1)
     except OSError as error:
@@ -157,11 +156,6 @@ def _document(path: str, name: str) -> Document:
         what = f"not UTF-8: byte 0x{content[error.start]:02x}"
         place = place_of(before, len(before))
         return document.unreadable(name, "NOT_UTF8", what, "Save it as UTF-8.", place)
-
-
-def _relative_name(base: str, path: str) -> str:
-    relative = os.path.relpath(path, base)
-    return path if relative.startswith(os.pardir + os.sep) else relative
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,7 +191,7 @@ def write_plan(workspace: Workspace, request: NewPlanRequest) -> NewPlan:
         kind="has_ui_changes: true\n" if request.ui else "",
         title=title,
     )
-    text += LOOK.format(title=_escape(title)) if looks else ""
+    text += LOOK.format(title=title.replace("&", "&amp;").replace("<", "&lt;")) if looks else ""
     if not request.dry_run:
         try:
             file_at(workspace, path).write(text.encode(), is_new=True)
@@ -226,7 +220,3 @@ def _next_name(workspace: Workspace) -> tuple[str, str]:
     latest = max((plan["phase"] for plan in plans), key=natural)
     numbers = [number_of(plan["plan"]) for plan in plans if plan["phase"] == latest]
     return latest, f"{max(numbers) + 1:02d}"
-
-
-def _escape(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;")

@@ -155,11 +155,8 @@ class PlanTexts:
             return HoldfastError(f"{path} cannot be read: {error}.")
         if plan["id"] != known["plan"]["id"]:
             return Conflict(f"{path} is the plan {plan['id']} now.", kind="plan_edited")
-        others = [
-            one["plan"]
-            for id, one in self._stream.state["plans"].items()
-            if id != known["plan"]["id"]
-        ]
+        plans = self._stream.state["plans"]
+        others = [one["plan"] for id, one in plans.items() if id != plan["id"]]
         order = waves.WaveOrder([*others, plan])
         for trouble in order.troubles:
             return Conflict(f"{path}: {trouble['what']}.", hint=trouble["instead"])

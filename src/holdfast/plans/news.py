@@ -8,13 +8,14 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from types import FrameType
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from holdfast.budgets.check import Budget, BudgetReport
 from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules.thresholds import STOP, number_at
 from holdfast.budgets.stop import draw_stop
 from holdfast.kernel import clock
+from holdfast.kernel.blank import blank
 from holdfast.kernel.rules import Person
 from holdfast.kernel.workspace import Workspace
 from holdfast.people import person as people
@@ -82,37 +83,18 @@ class News:
         self._stream = stream
         self._tell = tell
         self._cost: float | None = None
-        self._warned: set[tuple[str, str]] = set()
+        # The types whose alert was reported.
+        self._warned: set[str] = set()
         self.begun = time.monotonic()
 
-    def say(
-        self,
-        event: str,
-        *,
-        phase: str = "",
-        plan: str = "",
-        task: str = "",
-        text: str = "",
-        seconds: float | None = None,
-    ) -> None:
+    def say(self, event: str, **about: Any) -> None:
+        """Tell that something happened. `about` has what the fields `phase`, `plan`, `task`, `text` and
+        `seconds` of the event say [default: nothing; the phase at work]."""
         state = self._stream.state
-        here, wave = wave_at(state)
-        self._tell(
-            {
-                "event": event,
-                "at": clock.precise(clock.now()),
-                "run": state["id"],
-                "phase": phase or here,
-                "wave": wave,
-                "plan": plan,
-                "task": task,
-                "done": state["done"],
-                "total": state["total"],
-                "text": text,
-                "seconds": seconds,
-                "cost": self._cost,
-            }
-        )
+        phase, wave = wave_at(state)
+        known = {"run": state["id"], "phase": phase, "wave": wave, "cost": self._cost}
+        known |= {"done": state["done"], "total": state["total"], **about}
+        self._tell(blank(RunEvent, event=event, at=clock.precise(clock.now()), **known))
 
     def budget(self, report: BudgetReport) -> None:
         """Report a warning once, an alert while it waits, and a stop, in the protocol's words."""
@@ -121,12 +103,10 @@ class News:
             type, value, threshold = one["type"], one["value"], one["threshold"]
             if one["how"] == "warned" and one["entered"]:
                 self._lines("warning", boxes.warning(type, value, threshold))
-            elif one["how"] == "waiting" and (type, "alert") not in self._warned:
-                self._warned.add((type, "alert"))
-                limit = number_at(report["limits"], STOP, type)
-                self._lines(
-                    "alert", boxes.alert(type, value, threshold, limit, aligned=sys.stdout.isatty())
-                )
+            elif one["how"] == "waiting" and type not in self._warned:
+                self._warned.add(type)
+                limit, aligned = number_at(report["limits"], STOP, type), sys.stdout.isatty()
+                self._lines("alert", boxes.alert(type, value, threshold, limit, aligned=aligned))
             elif one["how"] == "stopped":
                 self._lines("stop", draw_stop(self._stream.writer.workspace, one))
         if report["waypoint"]:

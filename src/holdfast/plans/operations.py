@@ -98,10 +98,8 @@ def begin(
     for phase, each in waves.phases(order.plans):
         ids = [[one["id"] for one in wave] for wave in each]
         # Nothing is verified of a phase of which nothing is run.
-        unmet: list[str] | None = (
-            [] if left_out.issuperset(one for wave in ids for one in wave) else None
-        )
-        phases.append({"phase": phase, "waves": ids, "unmet": unmet})
+        is_left_out = left_out.issuperset(one for wave in ids for one in wave)
+        phases.append({"phase": phase, "waves": ids, "unmet": [] if is_left_out else None})
     command: dict[str, Any] = {
         "do": "begin",
         "root": workspace.root,
@@ -267,19 +265,15 @@ def run(context: RunContext, request: RunRequest) -> RunOutcome:
     execution = request.execution
     settings = config.load(context.workspace, context.workspace.journal)
     with _cluster(context, execution) as cluster:
-        context.run = begin(
-            context.writer,
-            request.plans,
-            {
-                "jobs": execution.jobs or settings["plan.jobs"] or 1,
-                "tries": settings["plan.tries"] or 1,
-                "worktrees": request.worktrees,
-                "phase": request.phase,
-                "task": request.task,
-            },
-            actor=context.actor,
-            again=request.again,
-        )
+        options: Options = {
+            "jobs": execution.jobs or settings["plan.jobs"] or 1,
+            "tries": settings["plan.tries"] or 1,
+            "worktrees": request.worktrees,
+            "phase": request.phase,
+            "task": request.task,
+        }
+        who, again = context.actor, request.again
+        context.run = begin(context.writer, request.plans, options, actor=who, again=again)
         return _carry_out(context, execution, cluster)
 
 
@@ -323,9 +317,8 @@ def _carry_out(context: RunContext, execution: Execution, cluster: Cluster | Non
     finally:
         if not context.handles_interrupts:  # else a late signal may still be heard
             interrupts.close()
-    return RunOutcome(
-        state=runner.state, halted=halted, alerts=runner.budget.alerts, cost=runner.budget.cost
-    )
+    alerts, cost = runner.budget.alerts, runner.budget.cost
+    return RunOutcome(state=runner.state, halted=halted, alerts=alerts, cost=cost)
 
 
 def abandon(context: RunContext, run: str = "", *, reason: str) -> AbandonResult:

@@ -106,10 +106,8 @@ def _alerts(workspace: Workspace, state: RunState) -> list[dict[str, str]]:
         return []
     names = ("type", "name", "value", "threshold")
     return [
-        {
-            **{name: alert[name] for name in names},
-            "next": f"holdfast guard ack {quote(alert['type'])}",
-        }
+        {name: alert[name] for name in names}
+        | {"next": f"holdfast guard ack {quote(alert['type'])}"}
         for alert in list_alerts(workspace)
     ]
 
@@ -272,12 +270,9 @@ def list_runs(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Iterato
             continue
         runner = bool(RunFolder(workspace, state["id"]).find_runner())
         over = state["status"] in OVER
-        unanswered = runs.unanswered_gates(workspace, state)
-        waits = bool(unanswered)
+        waits = runs.unanswered_gates(workspace, state)
         lane = DONE if over else RUNNING_LANE if runner else QUIET if waits else NEEDS
-        word = (
-            state["status"] if over else "running" if runner else "waiting" if waits else "paused"
-        )
+        stands = "running" if runner else "waiting" if waits else "paused"
         phase, wave = wave_at(state)
         resume = runs.resume_command(state)
         yield Card(
@@ -287,15 +282,11 @@ def list_runs(place: ServedWorkspace, now: int, meter: SpendingMeter) -> Iterato
             name=_name(state),
             href=link_to(place.key, head["stream"]),
             lane=lane,
-            word=word,
-            about=" · ".join(
-                [
-                    f"run {state['id']}",
-                    *([f"phase {phase}, wave {wave}"] if phase and not over else []),
-                ]
-            ),
+            word=state["status"] if over else stands,
+            about=f"run {state['id']}"
+            + (f" · phase {phase}, wave {wave}" if phase and not over else ""),
             doing=_task_of(state),
-            why=_why_waiting(state, lane, unanswered),
+            why=_why_waiting(state, lane, waits),
             done=state["done"],
             steps=state["total"],
             seen_at=head["seen_at"],

@@ -93,13 +93,10 @@ class RunSpending:
             found.update(sessions_since(folder, self._since))
         for session in found | set(self._sessions):
             try:
-                self._sessions[session] = measure_session(
-                    self._workspace, session=session, now=clock.now()
-                )
+                which: Any = {"session": session, "now": clock.now()}
+                self._sessions[session] = measure_session(self._workspace, **which)
                 if is_work_asked:
-                    self._work[session] = work_done(
-                        self._workspace, session=session, now=clock.now()
-                    )
+                    self._work[session] = work_done(self._workspace, **which)
             except (HoldfastError, OSError):
                 continue  # what was known of it stays
 

@@ -147,15 +147,14 @@ class Flight:
             thresholds=budget["limits"] or self._budget.budget.in_force().limits,
             acknowledgments=budget["acknowledgments"],
             resume=runs.resume_command(state),
-            taken=self._last_taken_name(
-                reason, known["waypoint"]["path"] if known["waypoint"] else "", now
-            ),
+            taken=self._last_taken_name(reason, known, now),
             now=now,
         )
 
-    def _last_taken_name(self, reason: str, own: str, now: int) -> str:
+    def _last_taken_name(self, reason: str, known: FlightState, now: int) -> str:
         """The last waypoint name of this second that this run or another has taken."""
-        taken, root = own, self._workspace.root
+        taken = known["waypoint"]["path"] if known["waypoint"] else ""
+        root = self._workspace.root
         while os.path.lexists(
             os.path.join(root, path := documents.path_of_waypoint(reason, now, taken))
         ):

@@ -10,7 +10,6 @@ import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any
 
 from holdfast.budgets.rules.thresholds import Limits
 from holdfast.kernel import clock, config
@@ -171,7 +170,8 @@ class Runner:
 
     def _round(self) -> bool:
         """Do what may be done, and wait for running programs. False at the end of the run."""
-        self._refuse_if_interrupted()
+        if self.interrupts.count:
+            raise Halted(USER_INTERRUPT, "Interrupted", exit_code=130)
         refuse_while_stopped(self.workspace)
         answered = self.checkpoints.take_answers()
         acts = [] if self.budget.alerts else self._find_acts()
@@ -228,9 +228,8 @@ class Runner:
         task = next(one for one in text_of["tasks"] if one["key"] == act["key"])
         programs = task_programs.TaskPrograms(self.state, text_of, self.place, self.settings)
         job = programs.of_task(task, mark, log, folder)
-        self.stream.execute(
-            {"do": "start", "plan": act["plan"], "task": act["key"], "mark": mark, "log": log}
-        )
+        begun = {"plan": act["plan"], "task": act["key"], "mark": mark, "log": log}
+        self.stream.execute({"do": "start", **begun})
         self._starts[mark] = (act["plan"], act["key"])
         self.executor.start(job)
         self.news.say("start", plan=act["plan"], task=act["key"], text=task["name"])
@@ -241,30 +240,22 @@ class Runner:
             self.checkpoints.accept_mend(ended)
             return
         plan, key = self._starts[ended["mark"]]
-        command: dict[str, Any] = {
-            "plan": plan,
-            "task": key,
-            "mark": ended["mark"],
-            "exit_code": ended["code"],
-            "seconds": ended["seconds"],
-            "said": ended["last_line"],
-            "on": ended.get("on", ""),
-        }
         why = _explain_end(ended)
-        if ended["lost"]:
-            command |= {"do": "lose", "why": why}
-        elif why:
-            command |= {"do": "fail", "why": why}
-        else:
-            command |= {"do": "finish"}
-        (record,) = self.stream.execute(command)
-        self.news.say(
-            record["kind"].removeprefix("task_"),
-            plan=plan,
-            task=key,
-            text=why or ended["last_line"],
-            seconds=ended["seconds"],
+        (record,) = self.stream.execute(
+            {
+                "do": "lose" if ended["lost"] else "fail" if why else "finish",
+                "plan": plan,
+                "task": key,
+                "mark": ended["mark"],
+                "exit_code": ended["code"],
+                "seconds": ended["seconds"],
+                "said": ended["last_line"],
+                "on": ended.get("on", ""),
+                **({"why": why} if why else {}),
+            }
         )
+        kind, text = record["kind"].removeprefix("task_"), why or ended["last_line"]
+        self.news.say(kind, plan=plan, task=key, text=text, seconds=ended["seconds"])
         if record["kind"] == "task_lost":
             return
         if record["kind"] == "task_failed":
@@ -277,9 +268,8 @@ class Runner:
         for mark, on in self.executor.placed():
             if mark in self._starts:
                 plan, key = self._starts[mark]
-                self.stream.execute(
-                    {"do": "place", "plan": plan, "task": key, "mark": mark, "on": on}
-                )
+                where = {"plan": plan, "task": key, "mark": mark, "on": on}
+                self.stream.execute({"do": "place", **where})
                 self.news.say("placed", plan=plan, task=key, text=on)
         if self.executor.waits != self._waits:
             self._waits = self.executor.waits
@@ -319,9 +309,8 @@ class Runner:
         """At the end of a phase: save its waypoint, then verify its goals; PILOT-68."""
         saved = self.flight.save_waypoint(PHASE_COMPLETE)
         self.news.say("phase", phase=act["phase"], text=saved and f"Waypoint saved: {saved}")
-        unmet = task_programs.unmet_goals(
-            self.worktrees, self.state, act["phase"], self.settings, self.on_goals
-        )
+        asked = (act["phase"], self.settings, self.on_goals)
+        unmet = task_programs.unmet_goals(self.worktrees, self.state, *asked)
         self.stream.execute({"do": "verify", "phase": act["phase"], "unmet": unmet})
         for goal in unmet:
             self.news.say("unmet", phase=act["phase"], text=goal)
@@ -377,10 +366,6 @@ class Runner:
             raise Halted(ALERT_WAITS, ", ".join(types), exit_code=8)
         self._halt_if_stopped(self.budget.check()["verdict"])
 
-    def _refuse_if_interrupted(self) -> None:
-        if self.interrupts.count:
-            raise Halted(USER_INTERRUPT, "Interrupted", exit_code=130)
-
     def _report_ending(self, halted: Halted) -> None:
         """Say which programs are being ended, because that may take seconds."""
         count = self.executor.alive
@@ -408,10 +393,8 @@ class Runner:
         self._report_ending(halted)
         self.executor.end()
         for id, key, mark in running:
-            why = halted.text or AS_STOPPED
-            self.stream.execute(
-                {"do": "lose", "plan": id, "task": key, "mark": mark, "why": why[:200]}
-            )
+            why = (halted.text or AS_STOPPED)[:200]
+            self.stream.execute({"do": "lose", "plan": id, "task": key, "mark": mark, "why": why})
         halted.waypoint = self.flight.hold(halted.reason, halted.text)
         pause = {"reason": halted.reason, "text": halted.text, "waypoint": halted.waypoint}
         self.stream.execute({"do": "pause", **pause})

@@ -87,11 +87,9 @@ def find_run(workspace: Workspace, word: str) -> RunState:
     runs = list(every(workspace))
     if not word:
         here = [state for state in runs if state["root"] == workspace.root]
-        for state in here:
-            if state["status"] not in OVER:
-                return state
+        unfinished = [state for state in here if state["status"] not in OVER]
         if here:
-            return here[0]
+            return (unfinished or here)[0]
         raise NotFound("There is no run here.", hint="Begin one with: holdfast plan run PATH...")
     rules.stream_of(word)
     found = [state for state in runs if state["id"].startswith(word)]
@@ -197,12 +195,9 @@ def find_ways_on(state: RunState, alerts: Sequence[str] = ()) -> list[str]:
         return [f"{again} --edited old", f"{again} --edited new"]
     if reason == STOPPED:
         return ["holdfast status", again]
-    acknowledged = [f"holdfast guard ack {quote(safe(type))}" for type in alerts]
-    return [
-        *acknowledged,
-        *(f"holdfast gate answer {quote(gate)}" for gate in asked_gates(state)),
-        again,
-    ]
+    ways = [f"holdfast guard ack {quote(safe(type))}" for type in alerts]
+    ways += [f"holdfast gate answer {quote(gate)}" for gate in asked_gates(state)]
+    return [*ways, again]
 
 
 class RunFolder(RunnerFolder):
@@ -233,12 +228,9 @@ class RunStream:
 
     def execute(self, command: dict[str, Any]) -> Sequence[Record]:
         """Record what happened, and return the records. FenceLost when another runner has the run."""
+        stream, order = self.place.stream, rules.RunnerCommand(command)
         outcome = self.writer.execute(
-            self.place.stream,
-            rules.RunnerCommand(command),
-            actor=self.actor,
-            now=clock.now(),
-            fence=self.fence,
+            stream, order, actor=self.actor, now=clock.now(), fence=self.fence
         )
         refuse_queued(outcome)
         self.state = fold(rules, self.state, outcome["records"])

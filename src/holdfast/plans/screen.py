@@ -6,14 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from holdfast.cli.run_watch import RunWatch
-from holdfast.cli.terminal import (
-    bar,
-    echo,
-    one_line,
-    safe,
-    style,
-    table,
-)
+from holdfast.cli.terminal import bar, echo, one_line, safe, style, table
 from holdfast.kernel import clock
 from holdfast.kernel.durations import describe_span
 from holdfast.kernel.text import quote, split_words
@@ -42,10 +35,7 @@ QUIET = split_words(
 EVENT_COLOURS = {
     **dict.fromkeys(("failed", "unmet", "issues", "stop", "kept"), "red"),
     **dict.fromkeys(("done", "closed", "end"), "green"),
-    **dict.fromkeys(
-        split_words("alert gate edited lost unwritten waiting paused"),
-        "yellow",
-    ),
+    **dict.fromkeys(split_words("alert gate edited lost unwritten waiting paused"), "yellow"),
 }
 
 
@@ -85,20 +75,14 @@ def _waves(state: RunState, now: int) -> Iterator[str]:
 
 
 def _plan_row(plan: PlanRun, now: int) -> list[str]:
-    mark, colour = look(plan)
+    state = find_state(plan)
     count = runs.count_of(plan)
     return [
-        style(mark, colour),
+        style(MARKS[state], COLOURS.get(state)),
         safe(plan["plan"]["plan"]),
         f"{bar(count['done'], count['total'], BAR)} {count['done']}/{count['total']}",
         _doing(plan, now),
     ]
-
-
-def look(plan: PlanRun) -> tuple[str, str | None]:
-    """The sign of a plan's state, which is that of `plan graph`, and its colour."""
-    state = find_state(plan)
-    return MARKS[state], COLOURS.get(state)
 
 
 def _doing(plan: PlanRun, now: int) -> str:

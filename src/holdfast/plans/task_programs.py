@@ -90,10 +90,8 @@ class TaskPrograms:
         limit = task["timeout"] * MILLISECOND if task["timeout"] else None
         around = {**self._around, "HOLDFAST_TASK": f"{self._plan['id']}#{task['key']}", **more}
         seconds = limit or float(self._settings["plan.seconds"]) or None
-        job = self._place.make_job(
-            mark, log, stages, folder=folder, environment=around, seconds=seconds
-        )
-        return {**job, "needs": task["needs"]}
+        how: Any = {"folder": folder, "environment": around, "seconds": seconds}
+        return {**self._place.make_job(mark, log, stages, **how), "needs": task["needs"]}
 
     def _fill(self, text: str, *, quoted: bool) -> str:
         return model.fill(text, self._answers, quoted=quoted)
@@ -130,9 +128,8 @@ def fix_prompt(plan: Plan, task: PlanTask, issues: str) -> str:
     """What a person found at a checkpoint, as input of the program that mends it."""
     assert task["gate"] is not None
     title = f"# Phase {plan['phase']}, Plan {plan['plan']}: issues at a checkpoint"
-    return "\n".join(
-        [title, "", f"Built: {task['gate']['title']}", "", "## Issues", "", issues, ""]
-    )
+    built = f"Built: {task['gate']['title']}"
+    return "\n".join([title, "", built, "", "## Issues", "", issues, ""])
 
 
 def unmet_goals(

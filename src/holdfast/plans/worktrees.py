@@ -167,9 +167,8 @@ class Worktrees:
         if run_git(self._workspace.root, "merge-base", "--is-ancestor", base, own).code == 0:
             self._git("update-ref", f"{HEADS}{self.branch}", own, base)
             return
-        merged = run_git(
-            self._workspace.root, "merge-tree", "--write-tree", base, own, seconds=SECONDS
-        )
+        words = ("merge-tree", "--write-tree", base, own)
+        merged = run_git(self._workspace.root, *words, seconds=SECONDS)
         if merged.code != 0:
             raise HoldfastError("its work and that of the others do not merge; it is kept")
         tree = merged.output.decode().split("\n", 1)[0].strip()

@@ -31,7 +31,6 @@ class ProcessEntry:
     def __init__(
         self,
         number: int,
-        *,
         name: str,
         state: str,
         parent: int,
@@ -70,13 +69,8 @@ def entry(process: int) -> ProcessEntry | None:
         # The name is in parentheses, and may hold blanks and parentheses of its own.
         before, _, after = stat.rpartition(")")
         fields = after.split()
-        return ProcessEntry(
-            process,
-            name=before.partition("(")[2],
-            state=fields[0],
-            parent=int(fields[1]),
-            started=fields[19],
-        )
+        name, state, parent = before.partition("(")[2], fields[0], int(fields[1])
+        return ProcessEntry(process, name, state, parent, started=fields[19])
     except (OSError, ValueError, IndexError):
         return None
     finally:
@@ -89,14 +83,8 @@ def _from_ps(process: int) -> ProcessEntry | None:
     start, words = fields[2 : 2 + _START_WORDS], fields[2 + _START_WORDS :]
     if not words or not fields[0].isdigit():
         return None
-    return ProcessEntry(
-        process,
-        name=os.path.basename(words[0]).lstrip("-"),
-        state=fields[1][0],
-        parent=int(fields[0]),
-        started=" ".join(start),
-        words=words,
-    )
+    name, state, parent = os.path.basename(words[0]).lstrip("-"), fields[1][0], int(fields[0])
+    return ProcessEntry(process, name, state, parent, started=" ".join(start), words=words)
 
 
 def _run(words: list[str]) -> str:
@@ -119,10 +107,10 @@ def exists(process: int) -> bool:
     """Whether there is such a process, though the system may hide those of other users."""
     try:
         os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
     except PermissionError:
         return True
+    except (ProcessLookupError, OverflowError):
+        return False
     return True
 
 

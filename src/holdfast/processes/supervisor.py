@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import NotRequired, TypedDict
 
 from holdfast.kernel import canonical_json
+from holdfast.kernel.blank import blank
 from holdfast.kernel.plain_file import write_all, write_aside
 from holdfast.kernel.redact import Redactor
 from holdfast.processes.identity import started
@@ -210,13 +211,10 @@ class _Keeping:
         while self._has_processes():
             late = time.monotonic() >= deadline or self._order == KILL
             if late or not asked:
-                self._send(signal.SIGKILL if late else signal.SIGTERM)
+                for process in {*descendants(os.getpid()), *self._orphans()}:
+                    send(process, signal.SIGKILL if late else signal.SIGTERM)
                 asked = True
             self._wait([], PAUSE_SECONDS)
-
-    def _send(self, sign: signal.Signals) -> None:
-        for process in {*descendants(os.getpid()), *self._orphans()}:
-            send(process, sign)
 
 
 def _start(job: Job, stage: Stage) -> tuple[int, int, int]:
@@ -294,16 +292,8 @@ def tell(descriptor: int, said: object) -> bool:
 
 def ended_of(mark: str, code: int, last_line: str) -> Ended:
     """The end of a program that did not run."""
-    return {
-        "mark": mark,
-        "code": code,
-        "stage": "",
-        "seconds": 0.0,
-        "last_line": last_line,
-        "too_long": False,
-        "lost": False,
-        "left": False,
-    }
+    ended: Ended = blank(Ended, mark=mark, code=code, last_line=last_line)
+    return ended
 
 
 # What is written down

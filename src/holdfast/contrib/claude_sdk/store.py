@@ -48,7 +48,7 @@ class HoldfastSessionStore:
 
     async def load(self, key: Any) -> list[Any] | None:
         """Return the entries of a transcript; None where there is none."""
-        return await asyncio.to_thread(self._load, self._path(key))
+        return (await asyncio.to_thread(_read, self._path(key)))[0] or None
 
     async def list_sessions(self, project_key: str) -> list[Any]:
         """Return the sessions of a project, and when each was written to."""
@@ -111,9 +111,6 @@ class HoldfastSessionStore:
             os.ftruncate(file, at + end)
         return known | {one.get("uuid") for one in map(json.loads, rest[:end].splitlines())}
 
-    def _load(self, path: str) -> list[Any] | None:
-        return _read(path)[0] or None
-
     def _sessions(self, project: str) -> Iterator[dict[str, Any]]:
         for name in _names_in(os.path.join(self.folder, _spell(project))):
             if name.endswith(ENDING):
@@ -152,9 +149,8 @@ class HoldfastSessionStore:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(beside + SUMMARY)
             shutil.rmtree(beside, ignore_errors=True)
-            self._known = {
-                one: at for one, at in self._known.items() if not one.startswith(f"{beside}/")
-            }
+            for one in [one for one in self._known if one.startswith(f"{beside}/")]:
+                del self._known[one]
 
     def _subkeys(self, key: Any) -> Iterator[str]:
         top = self._path({"project_key": key["project_key"], "session_id": key["session_id"]})

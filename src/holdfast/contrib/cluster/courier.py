@@ -58,14 +58,8 @@ class Courier:
 
     def clean(self) -> None:
         """Take the run's refs off the remote; they have done their work."""
-        listed = run_git(
-            self._root,
-            "ls-remote",
-            self.remote(),
-            f"{REFS}/{self._run}/*",
-            seconds=SECONDS,
-            as_the_user=True,
-        )
+        asked = ("ls-remote", self.remote(), f"{REFS}/{self._run}/*")
+        listed = run_git(self._root, *asked, seconds=SECONDS, as_the_user=True)
         names = [line.partition("\t")[2] for line in listed.output.decode().splitlines()]
         refs = [name for name in names if name and name not in self._kept]
         if refs:

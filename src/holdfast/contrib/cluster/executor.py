@@ -124,9 +124,8 @@ class ClusterExecutor:
 
     def wait(self, seconds: float, *others: int) -> list[Ended]:
         self._reconnect()
-        select.select(
-            [self._link.wake_descriptor, *others], [], [], 0.0 if self._ended else seconds
-        )
+        seconds = 0.0 if self._ended else seconds
+        select.select([self._link.wake_descriptor, *others], [], [], seconds)
         for mark, answer in self._link.take_ends():
             self._accept(mark, answer)
         self._follow()
@@ -222,11 +221,8 @@ class ClusterExecutor:
         if not self._link.is_open or now - self._looked < LOOK_SECONDS:
             return
         self._looked = now
-        unplaced = [
-            one
-            for one in self._starts.values()
-            if not one.on and now - one.since > LOOK_SECONDS * 2
-        ]
+        waiting = [one for one in self._starts.values() if not one.on]
+        unplaced = [one for one in waiting if now - one.since > LOOK_SECONDS * 2]
         self._lack = _find_lack(unplaced, self._link) if unplaced else ""
 
     def _reconnect(self) -> None:

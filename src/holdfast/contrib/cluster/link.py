@@ -159,19 +159,14 @@ class Link:
         """The ends that came in since the last call."""
         with suppress(BlockingIOError):
             os.read(self.wake_descriptor, 4096)
-        found = []
-        while self._arrived:
-            mark, answer = self._arrived.popleft()
+        found = [self._arrived.popleft() for _ in range(len(self._arrived))]
+        for mark, _ in found:
             self._futures.pop(mark, None)
-            found.append((mark, answer))
         return found
 
     def take_reports(self) -> list[Mapping[str, str]]:
         """What workers reported of starts that go on, since the last call."""
-        found = []
-        while self._told:
-            found.append(self._told.popleft())
-        return found
+        return [self._told.popleft() for _ in range(len(self._told))]
 
     def _take_report(self, event: Any) -> None:
         message = event[1]
@@ -192,12 +187,8 @@ class Link:
 
     def workers(self) -> list[Worker] | None:
         """The workers that are connected to the scheduler; None when it does not answer."""
-        client = self._client
-        found = self._ask(
-            lambda: client.sync(
-                client.scheduler.identity, n_workers=-1, callback_timeout=LOOK_SECONDS
-            )
-        )
+        client, which = self._client, {"n_workers": -1, "callback_timeout": LOOK_SECONDS}
+        found = self._ask(lambda: client.sync(client.scheduler.identity, **which))
         if found is None:
             return None
         return [

@@ -17,6 +17,7 @@ from distributed.utils import sync
 from holdfast.contrib.cluster.supervisor_process import ProgramsApart
 from holdfast.git.run import git
 from holdfast.git.run import run as run_git
+from holdfast.kernel.blank import blank
 from holdfast.kernel.digest import id_of
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.plain_file import read_plain
@@ -191,15 +192,8 @@ class EndListener(WorkerPlugin):  # type: ignore[misc]
 def carry_out(order: WorkOrder) -> WorkAnswer:
     """Run one start of one task to its end. The answer says what went wrong."""
     worker: Any = get_worker()
-    answer: WorkAnswer = {
-        "ended": ended_of(order["work"]["mark"], NOT_STARTED, ""),
-        "on": _name(worker),
-        "log": None,
-        "left_out": 0,
-        "commit": "",
-        "apart": False,
-        "unfit": _unfit(order),
-    }
+    ended = ended_of(order["work"]["mark"], NOT_STARTED, "")
+    answer: WorkAnswer = blank(WorkAnswer, ended=ended, on=_name(worker), unfit=_unfit(order))
     if answer["unfit"]:
         return answer
     try:

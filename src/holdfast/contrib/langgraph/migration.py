@@ -129,15 +129,12 @@ def _open_file(path: str) -> Iterator[Any]:
                 f"SELECT {CHECKPOINTS} FROM checkpoints ORDER BY thread_id, checkpoint_id"
             )
             connection.execute(f"SELECT {WRITES}, value FROM writes LIMIT 0").fetchall()
-            columns = [
-                name
-                for (name,) in connection.execute("SELECT name FROM pragma_table_info('writes')")
-            ]
+            columns = connection.execute("SELECT name FROM pragma_table_info('writes')").fetchall()
         except (apsw.SQLError, apsw.NotADBError) as error:
             raise Usage(
                 f"{path} {NOT_A_SAVER}: {error}.", hint="Nothing was copied.", kind="not_a_saver"
             ) from None
-        task_path = "task_path" if "task_path" in columns else "''"
+        task_path = "task_path" if ("task_path",) in columns else "''"
 
         def read_writes(row: Row) -> list[Write]:
             found: Any = connection.execute(
@@ -207,10 +204,8 @@ def _open_server(url: str) -> Iterator[Any]:
         def read_values(
             thread: str, namespace: str, checkpoint: dict[str, Any]
         ) -> dict[str, Typed]:
-            values = {
-                name: _pack(value)
-                for name, value in (checkpoint.get("channel_values") or {}).items()
-            }
+            plain = checkpoint.get("channel_values") or {}
+            values = {name: _pack(value) for name, value in plain.items()}
             versions = checkpoint.get("channel_versions", {})
             for channel, version, type, data in connection.execute(
                 "SELECT channel, version, type, blob FROM checkpoint_blobs"
@@ -229,18 +224,9 @@ def _open_server(url: str) -> Iterator[Any]:
             )
             return [_write_of(one) for one in found]
 
-        yield (
-            (
-                Row(
-                    thread,
-                    namespace,
-                    id,
-                    parent,
-                    checkpoint,
-                    metadata,
-                    read_values(thread, namespace, checkpoint),
-                )
-                for thread, namespace, id, parent, _, checkpoint, metadata in rows.fetchall()
-            ),
-            read_writes,
-        )
+        def read_row(found: Any) -> Row:
+            thread, namespace, id, parent, _, checkpoint, metadata = found
+            values = read_values(thread, namespace, checkpoint)
+            return Row(thread, namespace, id, parent, checkpoint, metadata, values)
+
+        yield map(read_row, rows.fetchall()), read_writes

@@ -213,7 +213,7 @@ class Threads:
             "ns": namespace,
             "checkpoint": id,
             "replace": replace,
-            "asks": asks and {**asks, "asks": self._redact(asks["asks"])},
+            "asks": asks and {**asks, "asks": self._writer.redactor.text(asks["asks"])},
             "writes": [
                 [one.task, one.path, one.index, one.channel, one.value[0]] for one in writes
             ],
@@ -280,9 +280,6 @@ class Threads:
         known.last, known.version = record["id"], record["version"]
         self._known[stream] = known
         return record
-
-    def _redact(self, text: str) -> str:
-        return self._writer.redactor.text(text)
 
     # What this process knows
 
@@ -391,9 +388,8 @@ class Threads:
         difference since. `held` keeps the records that were read."""
         version, channel = source
         if version not in held:
-            held |= {
-                one["version"]: one for one in self.journal.read(stream, after=version - 1, limit=1)
-            }
+            read = self.journal.read(stream, after=version - 1, limit=1)
+            held |= {one["version"]: one for one in read}
         chain = [_entry_of(held, stream, version, channel)]
         positions, value = [version], bytearray()
         while "from" in chain[-1]:

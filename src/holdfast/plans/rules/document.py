@@ -160,12 +160,9 @@ class _PlanReader:
         read = tasks.read_tasks(self.xml, self._tell_task)
         checkpoint = self.fields.get("checkpoint")
         pause = tasks.read_pause(checkpoint, read, self.broken, self.tell) if checkpoint else None
-        promised = self.fields.get("must_haves")
-        haves = (
-            frontmatter.read_must_haves(promised, OWN, self.tell)
-            if promised and promised.value
-            else {}
-        )
+        promised, haves = self.fields.get("must_haves"), {}
+        if promised and promised.value:
+            haves = frontmatter.read_must_haves(promised, OWN, self.tell)
         if not phase or not plan:
             return None
         if pause is not None and not any(task["gate"] for task in read):

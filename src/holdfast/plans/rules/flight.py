@@ -156,12 +156,8 @@ def _lines(board: Board) -> Iterator[str]:
             continue  # of people's own, and without a limit
         value: Any = board["values"][type]
         now = "unknown" if value is None else boxes.amount(type, value)
-        numbers = [
-            boxes.amount(type, board["limits"][level][type])
-            if type in board["limits"].get(level, {})
-            else "-"
-            for level in LEVELS
-        ]
+        limits = [board["limits"].get(level, {}).get(type) for level in LEVELS]
+        numbers = ["-" if one is None else boxes.amount(type, one) for one in limits]
         known = "yes" if type in board["acknowledged"] else "no"
         yield f"| {boxes.name_of(type)} | {now} | {' | '.join(numbers)} | {known} |"
     yield ""
@@ -184,14 +180,9 @@ def notes_in(text: str, board: Board | None, notes: str) -> str:
     strays: list[str] = []
     ours = True
     for line in text.split("\n"):
-        if line.startswith("# "):
-            ours = line.strip() == TITLE
-            is_heading = ours
-        elif line.startswith("## "):
-            ours = line[3:].strip() in HEADINGS
-            is_heading = ours
-        else:
-            is_heading = False
+        is_heading = line.startswith(("# ", "## "))
+        if is_heading:
+            ours = line.strip() == TITLE or line.removeprefix("## ").strip() in HEADINGS
         if not ours:
             kept.append(line.rstrip())
         elif line.strip() and not is_heading and not _is_ours(line, written):
@@ -295,8 +286,6 @@ def _scalar(value: object) -> str:
         return str(value)
     text = one_line(str(value))
     plain = text and all(letter.isalnum() or letter in "-_./:" for letter in text)
-    return text if plain and text[0].isalnum() and not text.endswith(":") else _quoted(text)
-
-
-def _quoted(text: str) -> str:
+    if plain and text[0].isalnum() and not text.endswith(":"):
+        return text
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -66,16 +66,14 @@ def build_graph(plans: Sequence[Plan], states: Mapping[str, State] | None = None
 
 def _build_node(plan: Plan, states: Mapping[str, State] | None) -> PlanNode:
     kind = kind_of(plan)
-    named = plan["title"] or next(
-        (task["name"] for task in plan["tasks"] if task["gate"] is None), ""
-    )
+    names = [task["name"] for task in plan["tasks"] if task["gate"] is None]
+    named = plan["title"] or next(iter(names), "")
     return {
         "id": plan["id"],
         "name": plan["plan"],
         "title": " ".join(safe(named).split()),
-        "tasks": sum(task["gate"] is None for task in plan["tasks"]),
-        "autonomous": kind["autonomous"],
-        "reason": kind["reason"],
+        "tasks": len(names),
+        **kind,
         "pauses": _list_pauses(plan),
         "depends_on": plan["depends_on"],
         "state": "" if states is None else states.get(plan["id"], "open"),

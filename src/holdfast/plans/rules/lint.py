@@ -50,9 +50,8 @@ def findings(
     order = WaveOrder([one["plan"] for one in known.values() if one["plan"] is not None])
     for trouble in order.troubles:
         document = known[trouble["plan"]]
-        found.append(
-            _at(document, "depends_on", trouble["code"], trouble["what"], trouble["instead"])
-        )
+        about = trouble["code"], trouble["what"], trouble["instead"]
+        found.append(_at(document, "depends_on", *about))
     found += _spelling(order.plans, known)
     found += _overlaps(order.plans, known)
     found += _answers(order.plans, known)
@@ -79,7 +78,8 @@ def _at(
 
 def _gates(document: Document, plan: Plan, strict: bool) -> Iterator[PlanFinding]:
     """What the automation-first rule says of the checkpoints."""
-    whole = [task for task in document["tasks"] if _is_whole(task)]
+    must = {type: set(tags) for type, (tags, _) in gate_xml.ELEMENTS.items()}
+    whole = [task for task in document["tasks"] if must[task["type"]] <= task["fields"].keys()]
     for one in lint.of_tasks(whole, strict=strict):
         yield _at(document, one["line"], one["clause"], one["what"], one["instead"], one["level"])
     for task in plan["tasks"]:
@@ -87,10 +87,6 @@ def _gates(document: Document, plan: Plan, strict: bool) -> Iterator[PlanFinding
             for one in lint.findings(task["gate"]):
                 if one["level"] == "error":
                     yield _at(document, "checkpoint", one["clause"], one["what"], one["instead"])
-
-
-def _is_whole(task: gate_xml.XmlTask) -> bool:
-    return all(tag in task["fields"] for tag in gate_xml.ELEMENTS[task["type"]][0])
 
 
 def _kind(document: Document, plan: Plan) -> Iterator[PlanFinding]:

@@ -136,7 +136,8 @@ def has_failed(plan: PlanRun) -> bool:
 def phase_at(state: RunState) -> PhaseRun | None:
     """The phase that the run is in; None at its end."""
     for phase in state["phases"]:
-        if phase["unmet"] != [] or not _is_closed(state, phase):
+        plans = [state["plans"][id] for wave in phase["waves"] for id in wave]
+        if phase["unmet"] != [] or not all(plan["closed"] for plan in plans):
             return phase
     return None
 
@@ -159,10 +160,6 @@ def numbered_waves(state: RunState, phase: PhaseRun) -> list[tuple[int, list[str
         (state["plans"][wave[0]]["plan"]["wave"] or place, wave)
         for place, wave in enumerate(phase["waves"], 1)
     ]
-
-
-def _is_closed(state: RunState, phase: PhaseRun) -> bool:
-    return all(state["plans"][id]["closed"] for wave in phase["waves"] for id in wave)
 
 
 def _act(

@@ -36,6 +36,12 @@ EVERYBODY = 1 << 30
 # A task whose worker dies so often is itself what kills it.
 LOST_MOST = 20
 
+# What is recorded as it was told: the kind of the record, and what of the command it holds.
+AS_TOLD = {
+    "abandon": ("run_abandoned", "by", "why"),
+    "live": ("life_begun", "life"),
+    "pause": ("run_paused", "reason", "text", "waypoint"),
+}
 # What a new text of the plan may not change.
 PAST = (DONE, RUNNING, SKIPPED, PASSED)
 
@@ -66,12 +72,9 @@ def decide(state: RunState, command: Any, now: int) -> Decision:
         raise Conflict(f"The run {state['id']} was abandoned.", kind="run_ended")
     if state["status"] == "done":
         raise Conflict(f"The run {state['id']} has ended.", kind="run_ended")
-    if what == "abandon":
-        return Decision([("run_abandoned", _pick(command, "by", "why"))])
-    if what == "live":
-        return Decision([("life_begun", {"life": command["life"]})])
-    if what == "pause":
-        return Decision([("run_paused", _pick(command, "reason", "text", "waypoint"))])
+    if what in AS_TOLD:
+        kind, *names = AS_TOLD[what]
+        return Decision([(kind, _pick(command, *names))])
     decided = {
         "start": _start,
         "place": _place,

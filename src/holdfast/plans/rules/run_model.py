@@ -129,16 +129,10 @@ def apply(state: RunState, event: Event) -> RunState:
     kind, body, at = event["kind"], event["body"], event["at"]
     if kind == "run_begun":
         plans = {one["plan"]["id"]: _begin_plan(one) for one in body["plans"]}
-        return {
-            **state,
-            "status": "running",
-            "begun_at": at,
-            "root": body["root"],
-            "options": body["options"],
-            "phases": body["phases"],
-            "plans": plans,
-            "total": sum(to_do(plan) for plan in plans.values()),
-        }
+        total = sum(to_do(plan) for plan in plans.values())
+        begun: Any = {name: body[name] for name in ("root", "options", "phases")}
+        begun |= {"status": "running", "begun_at": at, "plans": plans}
+        return {**state, **begun, "total": total}
     if kind == "life_begun":
         return _with_life(state, body["life"])
     if kind in ("task_started", "task_done", "task_failed", "task_lost", "task_placed"):
@@ -160,13 +154,8 @@ def apply(state: RunState, event: Event) -> RunState:
     if kind == "completion_refused":
         return {**state, "refused": state["refused"] + 1}
     if kind == "run_paused":
-        pause: RunPause = {
-            "reason": body["reason"],
-            "text": body["text"],
-            "at": at,
-            "waypoint": body["waypoint"],
-        }
-        return {**state, "status": "paused", "pause": pause}
+        said = {name: body[name] for name in ("reason", "text", "waypoint")}
+        return {**state, "status": "paused", "pause": {**said, "at": at}}  # type: ignore[typeddict-item]
     if kind == "run_ended":
         return {**state, "status": "done", "ended_at": at, "pause": None}
     if kind == "run_abandoned":
@@ -176,23 +165,30 @@ def apply(state: RunState, event: Event) -> RunState:
 
 def _abandon(state: RunState, body: Any, at: str) -> RunState:
     """Abandon the run: none of its tasks runs or waits. What is done stays done."""
-    plans = {
+    plans = _reopen(state, (RUNNING,), {"mark": ""}, ASKED)
+    pause: RunPause = {"reason": ABANDONED, "text": body["why"], "at": at, "waypoint": ""}
+    return {**state, "status": "abandoned", "ended_at": at, "pause": pause, "plans": plans}
+
+
+def _reopen(
+    state: RunState, begun: tuple[str, ...], anew: dict[str, Any], asked: str
+) -> dict[str, PlanRun]:
+    """Return the plans with their begun tasks and their asked gates open again; `anew` is what else changes in a
+    task."""
+    return {
         id: {
             **plan,
             "tasks": {
-                key: {**task, "status": OPEN, "mark": ""} if task["status"] == RUNNING else task
+                key: {**task, "status": "open", **anew} if task["status"] in begun else task  # type: ignore[typeddict-item]
                 for key, task in plan["tasks"].items()
             },
             "gates": {
-                key: {**gate, "status": OPEN} if gate["status"] == ASKED else gate
+                key: _ask_again(gate) if gate["status"] == asked else gate
                 for key, gate in plan["gates"].items()
             },
         }
         for id, plan in state["plans"].items()
     }
-    pause: RunPause = {"reason": ABANDONED, "text": body["why"], "at": at, "waypoint": ""}
-    changed = {"status": ABANDONED, "ended_at": at, "pause": pause, "plans": plans}
-    return {**state, **changed}  # type: ignore[typeddict-item]
 
 
 def with_plan(state: RunState, id: str, **changes: Any) -> RunState:
@@ -215,48 +211,22 @@ def _begin_plan(body: Any) -> PlanRun:
             gates[one["key"]] = blank(GateRun, status=status)
         else:
             tasks[one["key"]] = blank(TaskRun, status=status)
-    return {
-        "plan": plan,
-        "autonomous": body["autonomous"],
-        "reason": body["reason"],
-        "digest": plan["digest"],
-        "began_at": "",
-        "ended_at": "",
-        "closed": all(one["key"] in body["skipped"] for one in plan["tasks"]),
-        "tasks": tasks,
-        "gates": gates,
-    }
+    closed = all(one["key"] in body["skipped"] for one in plan["tasks"])
+    how = {name: body[name] for name in ("autonomous", "reason")}
+    parts = {"plan": plan, "digest": plan["digest"], "tasks": tasks, "gates": gates}
+    begun: PlanRun = blank(PlanRun, **parts, **how, closed=closed)
+    return begun
 
 
 def _with_life(state: RunState, life: RunLife) -> RunState:
     """A new runner: what the old one had at work is open again, what failed may be tried again, and a
     checkpoint with issues is presented again."""
-    plans: dict[str, PlanRun] = {}
-    for id, plan in state["plans"].items():
-        tasks = {
-            key: _try_again(task) if task["status"] in (RUNNING, FAILED) else task
-            for key, task in plan["tasks"].items()
-        }
-        gates = {
-            key: _ask_again(gate) if gate["status"] == REFUSED else gate
-            for key, gate in plan["gates"].items()
-        }
-        plans[id] = {**plan, "tasks": tasks, "gates": gates}
+    plans = _reopen(state, (RUNNING, FAILED), {"mark": "", "tries": 0, "lost": 0}, REFUSED)
     phases: list[PhaseRun] = [
         {**one, "unmet": None} if one["unmet"] else one for one in state["phases"]
     ]
-    return {
-        **state,
-        "status": "running",
-        "pause": None,
-        "plans": plans,
-        "phases": phases,
-        "life": life,
-    }
-
-
-def _try_again(task: TaskRun) -> TaskRun:
-    return {**task, "status": "open", "mark": "", "tries": 0, "lost": 0}
+    begun: Any = {"status": "running", "pause": None, "life": life}
+    return {**state, **begun, "plans": plans, "phases": phases}
 
 
 def _ask_again(gate: GateRun) -> GateRun:
@@ -297,12 +267,8 @@ def _with_task(state: RunState, kind: str, body: Any, at: str) -> RunState:
         }
         if "on" in body:
             task["on"] = body["on"]
-    changed = with_plan(
-        state,
-        body["plan"],
-        tasks={**plan["tasks"], body["task"]: task},
-        began_at=plan["began_at"] or at,
-    )
+    tasks = {**plan["tasks"], body["task"]: task}
+    changed = with_plan(state, body["plan"], tasks=tasks, began_at=plan["began_at"] or at)
     if kind == "task_done":
         changed["done"] += 1
         changed["last"] = (body["plan"], body["task"])
@@ -313,25 +279,15 @@ def _with_gate(state: RunState, kind: str, body: Any, at: str) -> RunState:
     plan = state["plans"][body["plan"]]
     gate = plan["gates"][body["key"]]
     if kind == "gate_asked":
-        gate = {
-            **gate,
-            "status": "asked",
-            "gate": body["gate"],
-            "round": body["round"],
-            "asked_at": at,
-        }
+        asked = {"gate": body["gate"], "round": body["round"], "asked_at": at}
+        gate = {**gate, "status": "asked", **asked}  # type: ignore[typeddict-item]
     elif kind == "gate_mended":
         gate = _ask_again(gate)
     else:
-        gate = {
-            **gate,
-            "status": "passed" if body["verdict"] == "yes" else "refused",
-            "answer": body["answer"],
-            "text": body["text"],
-            "by": body["by"],
-            "answered_at": at,
-            "issues": [*gate["issues"], *([body["text"]] if body["verdict"] == "no" else [])],
-        }
+        said = {name: body[name] for name in ("answer", "text", "by")}
+        gate = {**gate, **said, "answered_at": at, "status": "passed"}  # type: ignore[typeddict-item]
+        if body["verdict"] == "no":
+            gate |= {"status": "refused", "issues": [*gate["issues"], body["text"]]}
     gates = {**plan["gates"], body["key"]: gate}
     return with_plan(state, body["plan"], gates=gates, began_at=plan["began_at"] or at)
 

@@ -47,11 +47,8 @@ def read_pause(
     said = parts["what"].value if "what" in parts else None
     if not type:
         return None
-    pause: DeclaredPause = {
-        "type": type,
-        "after_task": number,
-        "what": said if isinstance(said, str) else "",
-    }
+    what = said if isinstance(said, str) else ""
+    pause: DeclaredPause = {"type": type, "after_task": number, "what": what}
     if any(task["gate"] for task in tasks):
         _check_agreement(field, pause, tasks, tell)
     elif type != VERIFY:
@@ -172,16 +169,8 @@ def _auto(xml: gate_xml.XmlTask, key: str, number: int, tell: Tell) -> PlanTask:
     texts = {tag: text.get(tag, "").strip() for tag in ("action", "verify", "run")}
     timeout, needs = _timeout(xml, tell), _needs(xml, tell)
     texts["name"] = one_line(text.get("name", ""))
-    task: PlanTask = blank(
-        PlanTask,
-        key=key,
-        type=AUTO,
-        number=number,
-        timeout=timeout,
-        needs=needs,
-        line=xml["line"],
-        **texts,
-    )
+    limits = {"timeout": timeout, "needs": needs, "line": xml["line"]}
+    task: PlanTask = blank(PlanTask, key=key, type=AUTO, number=number, **limits, **texts)
     return task
 
 
