@@ -12,7 +12,7 @@ from holdfast.budgets.check import Budget
 from holdfast.budgets.operations import PARTS, AddRequest, ReportRequest, add, report
 from holdfast.budgets.rules import thresholds
 from holdfast.cli.frame import Call, Reply, warn_of_views
-from holdfast.cli.parser import amount_from, epic_option, verb
+from holdfast.cli.parser import amount_from, epic_option, flag, text_option, verb
 from holdfast.cli.terminal import one_line, safe, style, table
 from holdfast.clients.table import title_of
 from holdfast.kernel import canonical_json, clock
@@ -31,18 +31,14 @@ _MINUTE = 16
 
 
 @click.command()
-@click.option("--session", default="", metavar="ID", help="Id of a client's session.")
-@click.option("--agent", default="", metavar="NAME", help="Name of an agent. Counts all its lives.")
+@text_option("--session", "ID", "Id of a client's session.")
+@text_option("--agent", "NAME", "Name of an agent. Counts all its lives.")
 @epic_option
 @click.option("--add-cost", metavar="$", help="Report dollars that a program spent.")
 @click.option("--add-tokens", metavar="N", help="Report tokens that a program used.")
 @click.option("--error", metavar="TEXT", help="Report an error.")
 @click.option("--step", metavar="NAME", help="Step that the report belongs to.")
-@click.option(
-    "--status-line",
-    is_flag=True,
-    help="Read the JSON that Claude Code gives its status line from standard input.",
-)
+@flag("--status-line", "Read the JSON that Claude Code gives its status line from standard input.")
 @verb
 def report_command(
     call: Call,

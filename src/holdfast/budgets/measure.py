@@ -90,9 +90,10 @@ def gather(
         notes["cost"] = ""
     notes["context"] = "" if context is not None else "unknown: no client tells it"
     variance, notes["variance"] = _variance(given, cost)
-    measured = spent["errors"] if spent else 0
-    counted = _since(measured, state["forgiven"].get(session, 0)) + state["added"]["errors"]
-    errors = _larger(given.get("errors"), counted) or 0
+    measured, forgiven = spent["errors"] if spent else 0, state["forgiven"].get(session, 0)
+    # A count that is lower than what was put behind has begun anew.
+    since = measured - forgiven if measured >= forgiven else measured
+    errors = _larger(given.get("errors"), since + state["added"]["errors"]) or 0
     values: Values = {"cost": cost, "context": context, "variance": variance, "errors": int(errors)}
     if extra:
         done = _measure_work(workspace, session, now)
@@ -169,11 +170,6 @@ def _variance(given: Given, cost: float | None) -> tuple[float | None, str]:
         return None, "unknown: so is the cost"
     found = variance_of(given["estimated"], actual)
     return found, "" if found is not None else "skipped: the estimate is 0"
-
-
-def _since(count: int, forgiven: int) -> int:
-    """A count that is lower than what was put behind has begun anew."""
-    return count - forgiven if count >= forgiven else count
 
 
 def _time(text: str) -> str:

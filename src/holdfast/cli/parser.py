@@ -97,6 +97,16 @@ def together(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return decorate
 
 
+def flag(name: str, help: str) -> Callable[[Any], Any]:
+    """Return an option without a value."""
+    return click.option(name, is_flag=True, help=help)
+
+
+def text_option(name: str, metavar: str, help: str) -> Callable[[Any], Any]:
+    """Return an option with a text; empty without it."""
+    return click.option(name, default="", metavar=metavar, help=help)
+
+
 def amount_from(flag: str, text: str | None, read: Callable[[str], Number]) -> Number | None:
     """The number that a flag gives; None without one. `read` raises ValueError."""
     try:

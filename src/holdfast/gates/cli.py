@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from holdfast.cli.frame import Call, Reply, warn
-from holdfast.cli.parser import TEXT_OR_EMPTY, together, verb
+from holdfast.cli.parser import TEXT_OR_EMPTY, flag, text_option, together, verb
 from holdfast.cli.terminal import safe, style, text_from
 from holdfast.gates.answer import list_attached
 from holdfast.gates.ask import AskRequest, AskResult, ask, withdraw
@@ -43,49 +43,27 @@ def context_of(call: Call) -> GateContext:
 # The options of every gate, whatever it asks.
 gate_options = together(
     click.option(
-        "--xml",
-        "source",
-        metavar="FILE",
-        help="File with the task's XML; - reads standard input.",
+        "--xml", "source", metavar="FILE", help="File with the task's XML; - reads standard input."
     ),
-    click.option(
-        "--name",
-        default="",
-        metavar="NAME",
-        help="Name for `gate wait NAME` and `{{gate.NAME}}`.",
+    text_option("--name", "NAME", "Name for `gate wait NAME` and `{{gate.NAME}}`."),
+    flag("--once", "Ask once for good: the same question keeps its first answer."),
+    text_option("--holds", "TEXT", "Work that waits for the answer."),
+    flag("--batch", "Ask at the end of the phase, together with other gates."),
+    text_option("--phase", "NAME", "Phase of a --batch gate."),
+    text_option(
+        "--agent", "NAME", "Name of the agent that asks.  [default: the agent of this session]"
     ),
-    click.option(
-        "--once",
-        is_flag=True,
-        help="Ask once for good: the same question keeps its first answer.",
+    text_option(
+        "--expires", "TIME", "Time after which --default is the answer: 90s, 30min, 2h or 1d."
     ),
-    click.option("--holds", default="", metavar="TEXT", help="Work that waits for the answer."),
-    click.option(
-        "--batch",
-        is_flag=True,
-        help="Ask at the end of the phase, together with other gates.",
-    ),
-    click.option("--phase", default="", metavar="NAME", help="Phase of a --batch gate."),
-    click.option(
-        "--agent",
-        default="",
-        metavar="NAME",
-        help="Name of the agent that asks.  [default: the agent of this session]",
-    ),
-    click.option(
-        "--expires",
-        default="",
-        metavar="TIME",
-        help="Time after which --default is the answer: 90s, 30min, 2h or 1d.",
-    ),
-    click.option("--default", default="", metavar="ANSWER", help="Answer when the gate expires."),
+    text_option("--default", "ANSWER", "Answer when the gate expires."),
     click.option(
         "--attach",
         multiple=True,
         metavar="FILE",
         help="Picture to show: PNG, JPEG, WebP or GIF; repeatable.",
     ),
-    click.option("--dry-run", is_flag=True, help="Check the question; ask nothing."),
+    flag("--dry-run", "Check the question; ask nothing."),
 )
 
 
@@ -97,9 +75,8 @@ def task_from(source: str, type: str) -> XmlTask:
         verb = {"human-verify": "verify", "decision": "decide", "human-action": "act"}[wrong[0]]
         raise Usage(f"This is a {PREFIX}{wrong[0]}.", hint=f"holdfast gate {verb} --xml -")
     if len(tasks) != 1:
-        raise Usage(
-            f"There are {len(tasks)} checkpoints of the type {PREFIX}{type}; one is needed."
-        )
+        many = f"There are {len(tasks)} checkpoints of the type {PREFIX}{type}"
+        raise Usage(f"{many}; one is needed.")
     return tasks[0]
 
 
@@ -109,15 +86,14 @@ def text_of(source: str) -> str:
 
 def refuse_both(source: str | None, given: dict[str, Any]) -> None:
     """The question comes from XML or from options, not from both."""
-    named = [flag for flag, value in given.items() if value]
+    named = [option for option, value in given.items() if value]
     if source is not None and named:
         raise Usage(f"{', '.join(named)} and --xml say the same thing.", hint="Give one of them.")
 
 
-def require(value: str, flag: str, *, example: str) -> str:
+def require(value: str, option: str, *, example: str) -> None:
     if not value.strip():
-        raise Usage(f"{flag} is missing.", hint=example)
-    return value
+        raise Usage(f"{option} is missing.", hint=example)
 
 
 def open_gate(
@@ -222,9 +198,7 @@ def verify_command(
 @click.option(
     "--purpose", type=click.Choice(contents.DECISION_PURPOSES), help="Subject of the decision."
 )
-@click.option(
-    "--strict", is_flag=True, help="Refuse XML in the short form, which has no pros and cons."
-)
+@flag("--strict", "Refuse XML in the short form, which has no pros and cons.")
 @gate_options
 @verb
 def decide_command(
@@ -325,7 +299,7 @@ def withdraw_command(call: Call, id: str, reason: str) -> Reply:
 
 @click.command()
 @click.argument("file", default="-")
-@click.option("--strict", is_flag=True, help="Treat the short form of a decision as an error.")
+@flag("--strict", "Treat the short form of a decision as an error.")
 @verb
 def lint_command(call: Call, file: str, strict: bool) -> Reply:
     """Check the text of FILE, or the tasks in it, for work that a machine can do.

@@ -11,7 +11,7 @@ import click
 
 from holdfast import registry
 from holdfast.cli.frame import Call, Reply
-from holdfast.cli.parser import verb
+from holdfast.cli.parser import flag, text_option, verb
 from holdfast.cli.terminal import ago, echo, one_line, safe, style, table
 from holdfast.gates import lookup
 from holdfast.gates.answer import AnswerRequest, answer, facts, list_attached, refused_attempts
@@ -53,8 +53,14 @@ def list_command(call: Call, everything: bool) -> Reply:
     collected = [state for state in found if not state["presented_at"]]
     others = [one for find in registry.offers("inbox") for one in find(call.workspace, call.now)]
     data: dict[str, object] = {"waiting": waiting, "collected": collected, "clients": others}
-    lines = [*_waiting_lines(waiting, call.now), *_client_lines(others, call.now)]
-    lines += _collected_lines(collected, call.now)
+    title = f"Waiting for you: {plural(len(waiting), 'gate')}"
+    lines = [*_section(title, [_row(state, call.now) for state in waiting], "yellow")]
+    title = f"Clients that ask you: {plural(len(others), 'question')}"
+    lines += _section(title, [_client_row(one, call.now) for one in others], "yellow")
+    for phase in sorted({state["phase"] for state in collected}):
+        rows = [_row(state, call.now) for state in collected if state["phase"] == phase]
+        end = f"phase {safe(phase)}" if phase else "the phase"
+        lines += _section(f"Collected for the end of {end}", rows)
     if everything:
         known = list(lookup.every_gate(call.workspace))
         answered = [state for state in known if not is_open(state)]
@@ -62,39 +68,23 @@ def list_command(call: Call, everything: bool) -> Reply:
         kinds = Counter(state["content"]["type"] for state in known)
         shares = distribution(kinds)
         data.update(answered=answered, distribution=shares)
-        lines += [*_answered_lines(answered, call.now), *_shares(shares, len(known))]
+        lines += _section("Answered", list(_answered_rows(answered, call.now)))
+        lines += _shares(shares, len(known))
     ids = [*(state["id"] for state in waiting), *(one["id"] for one in others)]
     next = [f"holdfast gate answer {quote(ids[0])}"] if ids else []
     return Reply(data, lines or ["No gate waits for you."], next=next)
 
 
-def _waiting_lines(states: list[GateState], now: int) -> Iterator[str]:
-    if states:
-        yield style(f"Waiting for you: {plural(len(states), 'gate')}", "yellow", bold=True)
-        yield from table([_row(state, now) for state in states], indent="  ")
-
-
-def _client_lines(rows: list[dict[str, str]], now: int) -> Iterator[str]:
+def _section(title: str, rows: list[list[str]], colour: str | None = None) -> Iterator[str]:
+    """Yield a title and its rows; nothing without rows."""
     if rows:
-        yield style(f"Clients that ask you: {plural(len(rows), 'question')}", "yellow", bold=True)
-        cells = [
-            [
-                style(one["id"], "yellow"),
-                one_line(one["title"], 60),
-                ago(one["at"], now),
-                style(safe(one["by"]), dim=True),
-            ]
-            for one in rows
-        ]
-        yield from table(cells, indent="  ")
-
-
-def _collected_lines(states: list[GateState], now: int) -> Iterator[str]:
-    for phase in sorted({state["phase"] for state in states}):
-        title = f"phase {safe(phase)}" if phase else "the phase"
-        yield style(f"Collected for the end of {title}", bold=True)
-        rows = [_row(state, now) for state in states if state["phase"] == phase]
+        yield style(title, colour, bold=True)
         yield from table(rows, indent="  ")
+
+
+def _client_row(one: dict[str, str], now: int) -> list[str]:
+    title, by = one_line(one["title"], 60), style(safe(one["by"]), dim=True)
+    return [style(one["id"], "yellow"), title, ago(one["at"], now), by]
 
 
 def _row(state: GateState, now: int) -> list[str]:
@@ -110,10 +100,7 @@ def _row(state: GateState, now: int) -> list[str]:
     ]
 
 
-def _answered_lines(states: list[GateState], now: int) -> Iterator[str]:
-    if states:
-        yield style("Answered", bold=True)
-    rows: list[list[str]] = []
+def _answered_rows(states: list[GateState], now: int) -> Iterator[list[str]]:
     for state in states:
         answer, withdrawn = state["answer"], withdrawn_of(state)
         if answer is not None:
@@ -125,19 +112,16 @@ def _answered_lines(states: list[GateState], now: int) -> Iterator[str]:
             continue
         title = one_line(state["content"]["title"], 44)
         what = f"{safe(who)}: {one_line(said, 40)}"
-        rows.append([state["id"], light(state), title, ago(at, now), what])
-    yield from table(rows, indent="  ")
+        yield [state["id"], light(state), title, ago(at, now), what]
 
 
 def _shares(shares: dict[str, float], total: int) -> Iterator[str]:
-    if not total:
-        return
-    yield style(f"Asked so far, of {plural(total, 'gate')}", bold=True)
     rows = [
         [type, f"{share:.0f} %", style(f"{EXPECTED[type]} % expected", dim=True)]
         for type, share in shares.items()
+        if total
     ]
-    yield from table(rows, indent="  ")
+    yield from _section(f"Asked so far, of {plural(total, 'gate')}", rows)
     if shares[ACTION] > EXPECTED[ACTION]:
         yield style("More manual steps than expected: is everything else automated?", "yellow")
 
@@ -213,12 +197,8 @@ def _fact_lines(
     metavar="SECONDS",
     help="How long to wait; 0 looks once.",
 )
-@click.option(
-    "--batch",
-    is_flag=True,
-    help="Ask all gates that were collected for the phase, and wait for all.",
-)
-@click.option("--phase", default="", metavar="NAME", help="Phase of the --batch gates.")
+@flag("--batch", "Ask all gates that were collected for the phase, and wait for all.")
+@text_option("--phase", "NAME", "Phase of the --batch gates.")
 @verb
 def wait_command(call: Call, id: str, seconds: float, batch: bool, phase: str) -> Reply:
     """Wait for the answer to gate ID. ID is an id, a name, or a unique beginning of one.

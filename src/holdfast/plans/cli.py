@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from holdfast.cli.frame import Call, Reply, warn
-from holdfast.cli.parser import TEXT_OR_EMPTY, verb
+from holdfast.cli.parser import TEXT_OR_EMPTY, flag, verb
 from holdfast.cli.terminal import one_line, safe, style, table
 from holdfast.kernel import config
 from holdfast.kernel.errors import HoldfastError, NotFound, Usage
@@ -35,8 +35,8 @@ STATED_KINDS = (SAID_SO, HAS_CHECKPOINT)
 @click.option(
     "--title", type=TEXT_OR_EMPTY, default="", metavar="TEXT", help="Heading of the plan."
 )
-@click.option("--ui", is_flag=True, help="The plan changes what people see, so a person looks.")
-@click.option("--dry-run", is_flag=True, help="Print the plan; write nothing.")
+@flag("--ui", "The plan changes what people see, so a person looks.")
+@flag("--dry-run", "Print the plan; write nothing.")
 @verb
 def new_command(call: Call, name: str, title: str, ui: bool, dry_run: bool) -> Reply:
     """Write a plan to begin with into .autopilot/phases. It runs as it is.

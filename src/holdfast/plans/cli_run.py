@@ -14,7 +14,7 @@ from holdfast.budgets.check import Budget
 from holdfast.budgets.rules import boxes
 from holdfast.budgets.rules.thresholds import ALERT, QUANTITIES, STOP, WARNING, Limits
 from holdfast.cli.frame import INTERRUPTED, Call, Reply, warn
-from holdfast.cli.parser import amount_from, together, verb
+from holdfast.cli.parser import amount_from, flag, text_option, together, verb
 from holdfast.cli.terminal import echo, safe, style, table
 from holdfast.kernel.errors import Declined, NotAllowed, Usage, Waiting
 from holdfast.kernel.text import plural, quote
@@ -49,11 +49,7 @@ run_options = together(
         type=click.IntRange(min=1, max=256),
         help="Number of tasks that run at the same time.",
     ),
-    click.option(
-        "--wait",
-        is_flag=True,
-        help="Wait when a person is needed, instead of exiting with 8.",
-    ),
+    flag("--wait", "Wait when a person is needed, instead of exiting with 8."),
     click.option(
         "--edited",
         type=click.Choice(["old", "new"]),
@@ -62,37 +58,28 @@ run_options = together(
     click.option("--max-cost", metavar="$", help="Stop at this cost."),
     click.option("--warn-cost", metavar="$", help="Warn at this cost."),
     click.option("--alert-cost", metavar="$", help="Ask a person at this cost."),
-    click.option("--no-cost-limit", is_flag=True, help="Remove the cost limit."),
-    click.option("--reset-alerts", is_flag=True, help="Clear all acknowledgments of alerts."),
-    click.option("--quiet", is_flag=True, help="Print only errors and the result."),
+    flag("--no-cost-limit", "Remove the cost limit."),
+    flag("--reset-alerts", "Clear all acknowledgments of alerts."),
+    flag("--quiet", "Print only errors and the result."),
     click.option(
         "--on",
         metavar="ADDRESS",
         help="Where tasks run: local, or a Dask scheduler such as tls://HOST:8786.",
     ),
-    click.option("--tls-ca", default="", metavar="FILE", help="CA certificate of the scheduler."),
-    click.option(
-        "--tls-cert",
-        default="",
-        metavar="FILE",
-        help="Client certificate for the scheduler.",
-    ),
-    click.option("--tls-key", default="", metavar="FILE", help="Key of the client certificate."),
+    text_option("--tls-ca", "FILE", "CA certificate of the scheduler."),
+    text_option("--tls-cert", "FILE", "Client certificate for the scheduler."),
+    text_option("--tls-key", "FILE", "Key of the client certificate."),
 )
 
 
 # Where a new run begins.
 begin_options = together(
-    click.option("--phase", default="", metavar="N", help="Start with this phase."),
-    click.option("--task", default="", metavar="X.Y", help="Start with task Y of plan X."),
-    click.option("--worktrees", is_flag=True, help="Run each plan in its own git worktree."),
-    click.option(
-        "--again",
-        is_flag=True,
-        help="Start a new run even if an unfinished run has these plans.",
-    ),
-    click.option("--skip-validation", is_flag=True, help="Run even if the plans have errors."),
-    click.option("--dry-run", is_flag=True, help="Print the order; run nothing."),
+    text_option("--phase", "N", "Start with this phase."),
+    text_option("--task", "X.Y", "Start with task Y of plan X."),
+    flag("--worktrees", "Run each plan in its own git worktree."),
+    flag("--again", "Start a new run even if an unfinished run has these plans."),
+    flag("--skip-validation", "Run even if the plans have errors."),
+    flag("--dry-run", "Print the order; run nothing."),
 )
 
 

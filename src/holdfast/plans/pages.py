@@ -71,19 +71,12 @@ def gather(page: PageContext) -> dict[str, Any]:
     chosen = _chosen(state, states, page.words["plan"])
     return {
         "workspace": place.key,
-        "id": state["id"],
+        **_pick(state, "id", "status", "begun_at", "ended_at", "root", "done", "total", "pause"),
         "name": _name(state),
-        "status": state["status"],
-        "begun_at": state["begun_at"],
-        "ended_at": state["ended_at"],
-        "root": state["root"],
-        "done": state["done"],
-        "total": state["total"],
         "phase": phase,
         "wave": wave,
         "runner": runner,
         "gone": state["status"] == "running" and not runner,
-        "pause": state["pause"],
         "alerts": alerts,
         "unmet": {one["phase"]: one["unmet"] for one in state["phases"] if one["unmet"]},
         "gates": list(_gates(state)),
@@ -147,20 +140,18 @@ def _plan(id: str, plan: PlanRun, state: str) -> dict[str, Any]:
             why = gate["text"] or gate["answer"]
     return {
         "id": id,
-        "title": plan["plan"]["title"],
-        "path": plan["plan"]["path"],
-        "wave": plan["plan"]["wave"],
         "state": state,
         "tone": TONES[state],
         **runs.count_of(plan),
-        "autonomous": plan["autonomous"],
-        "reason": plan["reason"],
-        "depends_on": plan["plan"]["depends_on"],
+        **_pick(plan["plan"], "title", "path", "wave", "depends_on"),
+        **_pick(plan, "autonomous", "reason", "began_at", "ended_at"),
         "doing": doing,
         "why": why,
-        "began_at": plan["began_at"],
-        "ended_at": plan["ended_at"],
     }
+
+
+def _pick(table: Any, *names: str) -> dict[str, Any]:
+    return {name: table[name] for name in names}
 
 
 def _gates(state: RunState) -> Iterator[dict[str, Any]]:
@@ -176,13 +167,8 @@ def _gates(state: RunState) -> Iterator[dict[str, Any]]:
                 "title": content["title"] if content else task["name"],
                 "type": task["type"],
                 "waits": gate["status"] == ASKED,
-                "status": gate["status"],
                 "tone": TONES[gate["status"]],
-                "answer": gate["answer"],
-                "text": gate["text"],
-                "by": gate["by"],
-                "asked_at": gate["asked_at"],
-                "answered_at": gate["answered_at"],
+                **_pick(gate, "status", "answer", "text", "by", "asked_at", "answered_at"),
             }
 
 

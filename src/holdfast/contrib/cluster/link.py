@@ -169,9 +169,8 @@ class Link:
         return [self._told.popleft() for _ in range(len(self._told))]
 
     def _take_report(self, event: Any) -> None:
-        message = event[1]
-        if isinstance(message, dict) and "mark" in message:
-            self._told.append(message)
+        if isinstance(event[1], dict) and "mark" in event[1]:
+            self._told.append(event[1])
 
     def cancel(self, run: str, marks: Sequence[str]) -> None:
         """Make the scheduler forget these starts, even if another client waits for them."""

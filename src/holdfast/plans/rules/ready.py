@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Literal, TypedDict
 
 from holdfast.budgets.rules.ledger import Position
+from holdfast.kernel.blank import blank
 from holdfast.plans.rules.run_model import (
     ASKED,
     DONE,
@@ -162,14 +163,9 @@ def numbered_waves(state: RunState, phase: PhaseRun) -> list[tuple[int, list[str
     ]
 
 
-def _act(
-    do: Literal["start", "ask", "close", "verify", "end"],
-    *,
-    plan: str = "",
-    key: str = "",
-    phase: str = "",
-) -> Act:
-    return {"do": do, "plan": plan, "key": key, "phase": phase}
+def _act(do: str, **to: str) -> Act:
+    act: Act = blank(Act, do=do, **to)
+    return act
 
 
 # In the words of a waypoint

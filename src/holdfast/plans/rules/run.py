@@ -41,6 +41,7 @@ AS_TOLD = {
     "abandon": ("run_abandoned", "by", "why"),
     "live": ("life_begun", "life"),
     "pause": ("run_paused", "reason", "text", "waypoint"),
+    "keep_text": ("text_kept", "plan", "digest"),
 }
 # What a new text of the plan may not change.
 PAST = (DONE, RUNNING, SKIPPED, PASSED)
@@ -74,6 +75,8 @@ def decide(state: RunState, command: Any, now: int) -> Decision:
         raise Conflict(f"The run {state['id']} has ended.", kind="run_ended")
     if what in AS_TOLD:
         kind, *names = AS_TOLD[what]
+        if "plan" in names:
+            _plan(state, command)
         return Decision([(kind, _pick(command, *names))])
     decided = {
         "start": _start,
@@ -87,7 +90,6 @@ def decide(state: RunState, command: Any, now: int) -> Decision:
         "close": _close,
         "verify": _verify,
         "replan": _replan,
-        "keep_text": _keep_text,
         "end": _end,
     }.get(what)
     if decided is None:
@@ -267,11 +269,6 @@ def _asked_after(tasks: Any) -> dict[str, tuple[Any, int]]:
         else:
             found[task["key"]] = (task["gate"], before)
     return found
-
-
-def _keep_text(state: RunState, command: Any) -> Decision:
-    _plan(state, command)
-    return Decision([("text_kept", _pick(command, "plan", "digest"))])
 
 
 def _end(state: RunState, _: Any) -> Decision:
