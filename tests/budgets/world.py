@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from holdfast.budgets.check import Budget
-from holdfast.budgets.rules.thresholds import STOP
+from holdfast.budgets.check import Budget, BudgetReport
+from holdfast.budgets.rules.ledger import BudgetState
+from holdfast.budgets.rules.thresholds import STOP, Limits
 from holdfast.kernel import clock, latch
 from holdfast.kernel.rules import Person
 from holdfast.kernel.workspace import discover
-
-if TYPE_CHECKING:
-    from holdfast.budgets.check import BudgetReport
-    from holdfast.budgets.rules.ledger import BudgetState
-    from holdfast.budgets.rules.thresholds import Limits
 
 NOON = clock.parse("2026-11-15T12:00:00Z")
 SECOND = 1000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -13,15 +13,13 @@ from holdfast.gates.ask import AskRequest, ask, withdraw
 from holdfast.gates.lookup import GateContext
 from holdfast.gates.rules import gate as rules
 from holdfast.gates.rules.content import verify
+from holdfast.gates.rules.gate import GateState
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict, NotAllowed, Usage
 from holdfast.kernel.rules import Person
 from holdfast.kernel.workspace import Workspace, discover
 from tests.cli.conftest import Holdfast
 from tests.gates.person import Terminal, seen
-
-if TYPE_CHECKING:
-    from holdfast.gates.rules.gate import GateState
 
 PERSON = seen(Person(name="ada", channel="terminal", terminal="", at="2026-11-15T12:00:00Z"))
 LOOK = ("gate", "verify", "--built", "The page", "--how", "Look at it", "--name", "page")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from holdfast.plans.rules import document
-
-if TYPE_CHECKING:
-    from holdfast.plans.rules.model import Document, Plan
+from holdfast.plans.rules.model import Document, Plan
 
 AUTO = """\
 <task type="auto">

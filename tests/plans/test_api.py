@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 import holdfast
 from holdfast.kernel.errors import Conflict, HoldfastError, NotFound
+from holdfast.plans.rules.model import Plan
 from tests.plans.world import VERIFY, World, auto
-
-if TYPE_CHECKING:
-    from holdfast.plans.rules.model import Plan
 
 
 @pytest.mark.clause("AMB-PILOT-33")

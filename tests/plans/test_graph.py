@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from holdfast.plans.rules import run_model
-from holdfast.plans.rules.graph import build_graph, describe_wave, draw_mermaid, find_states
+from holdfast.plans.rules.graph import State, build_graph, describe_wave, draw_mermaid, find_states
+from holdfast.plans.rules.model import Plan
 from holdfast.plans.rules.waves import WaveOrder
 from tests.plans.samples import AUTO, DECISION, INTEGRATION, plan
-
-if TYPE_CHECKING:
-    from holdfast.plans.rules.graph import State
-    from holdfast.plans.rules.model import Plan
 
 
 def dashboard() -> list[Plan]:

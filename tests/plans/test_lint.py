@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from holdfast.plans.rules import model
 from holdfast.plans.rules.document import examine
 from holdfast.plans.rules.lint import findings
+from holdfast.plans.rules.model import Document, PlanFinding
 from tests.plans.samples import AUTO, DECISION, examined
-
-if TYPE_CHECKING:
-    from holdfast.plans.rules.model import Document, PlanFinding
 
 PAUSE = "{type: human-verify, after_task: 1, what: %s}"
 VERIFY = """\

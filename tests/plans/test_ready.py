@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,15 +12,11 @@ from hypothesis import strategies as some
 from holdfast.kernel.errors import Conflict
 from holdfast.kernel.state import fold
 from holdfast.plans.rules import run, waves
-from holdfast.plans.rules.model import kind_of
-from holdfast.plans.rules.ready import ready, waiting_gates
+from holdfast.plans.rules.model import Plan, kind_of
+from holdfast.plans.rules.ready import Act, ready, waiting_gates
+from holdfast.plans.rules.run_model import RunState
 from tests.plans.samples import plan as plan_of
 from tests.plans.world import VERIFY, auto
-
-if TYPE_CHECKING:
-    from holdfast.plans.rules.model import Plan
-    from holdfast.plans.rules.ready import Act
-    from holdfast.plans.rules.run_model import RunState
 
 NOW = 1_794_000_000_000
 

@@ -7,7 +7,7 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -20,6 +20,7 @@ from holdfast.gates.rules import content as gate_content
 from holdfast.kernel import clock
 from holdfast.kernel.state import load
 from holdfast.plans import run_budget
+from holdfast.plans.news import RunEvent
 from holdfast.plans.rules import flight
 from holdfast.plans.rules import flight as flight_rules
 from tests.plans.samples import DECISION
@@ -34,8 +35,6 @@ ACTION = """\
   <resume-signal>Type "done" when verified</resume-signal>
 </task>
 """
-if TYPE_CHECKING:
-    from holdfast.plans.news import RunEvent
 
 PAGE = "'The page at http://localhost:3000'"
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.plans.rules.model import Plan
 from holdfast.plans.rules.waves import WaveOrder, natural, phases
 from tests.plans.samples import plan
-
-if TYPE_CHECKING:
-    from holdfast.plans.rules.model import Plan
 
 SOME = plan()
 

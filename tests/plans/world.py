@@ -19,8 +19,9 @@ from holdfast.kernel.workspace import discover
 from holdfast.plans import discovery
 from holdfast.plans import runs as reading
 from holdfast.plans.executors import LocalExecutor
-from holdfast.plans.news import Attendant, Halted, Interrupts
+from holdfast.plans.news import Attendant, Halted, Interrupts, RunEvent
 from holdfast.plans.operations import begin
+from holdfast.plans.rules.run_model import RunState
 from holdfast.plans.runner import Execution, RunContext, Runner
 from holdfast.plans.runs import RunFolder
 from holdfast.processes import tree
@@ -31,8 +32,7 @@ from tests.processes import PATIENCE, PERSON, process
 
 if TYPE_CHECKING:
     from holdfast.journal.interface import Record
-    from holdfast.plans.news import RunEvent
-    from holdfast.plans.rules.run_model import RunState
+
 
 # The command line, for the programs of tasks: wherever the tests run, it is the one that is tested.
 HOLDFAST = f"{shlex.quote(sys.executable)} -m holdfast"

@@ -8,17 +8,14 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from holdfast.contrib.cluster.supervisor_process import ProgramsApart
 from holdfast.kernel.digest import new_id
 from holdfast.processes import tree
+from holdfast.processes.supervisor import Ended, Job
 from tests.processes import wait_for
-
-if TYPE_CHECKING:
-    from holdfast.processes.supervisor import Ended, Job
 
 
 class Apart:

@@ -26,6 +26,7 @@ from tests.processes import wait_for
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+
 NURSERY = Path(__file__).with_name("nursery.py")
 
 
