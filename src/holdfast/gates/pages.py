@@ -53,11 +53,11 @@ def gather(page: PageContext) -> dict[str, Any]:
 def _next(page: PageContext, state: GateState) -> dict[str, Any] | None:
     """The gate that waits longest after this one, and how many wait."""
     waiting: list[dict[str, Any]] = []
-    page.read_all(
-        lambda place: waiting.extend(
-            {"workspace": place.key, **one} for one in list_gates(place, page)
-        )
-    )
+
+    def read(place: ServedWorkspace) -> None:
+        waiting.extend({"workspace": place.key, **one} for one in list_gates(place, page))
+
+    page.read_all(read)
     found = sorted((one for one in waiting if one["id"] != state["id"]), key=lambda one: one["at"])
     return {"count": len(found), "gate": found[0]} if found else None
 

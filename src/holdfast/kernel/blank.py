@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
+Table = TypeVar("Table")
 _EMPTY: dict[str, Any] = {"str": "", "int": 0, "float": 0.0, "bool": False}
 
 
-def blank(table: Any, **given: Any) -> Any:
+def blank(table: type[Table], **given: Any) -> Table:
     """Return a new value of a TypedDict. What is not given is empty: "", 0, False, a new list or table, None where
     the type allows it, of a Literal the first; what is NotRequired is left out."""
     value: dict[str, Any] = {}
@@ -19,4 +20,4 @@ def blank(table: Any, **given: Any) -> Any:
             value[name] = [] if kind[0] == "l" else {}
         elif not kind.startswith("NotRequired["):
             value[name] = _EMPTY.get(kind)
-    return {**value, **given}
+    return {**value, **given}  # type: ignore[return-value]

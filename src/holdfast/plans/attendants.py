@@ -62,25 +62,17 @@ class AtTerminal(Patient):
     def gates(self, ids: Sequence[str], interrupts: Interrupts) -> bool:
         self._watch.waiting("Press Enter to answer here.")
         if self._wants_to(interrupts):
-            with _asking(interrupts):
-                try:
-                    answer(
-                        GateContext(self._workspace, actor(), clock.now()),
-                        AnswerRequest(gate=ids[0]),
-                    )
-                except (Conflict, Declined, Usage, NotAllowed) as error:
-                    _tell_refusal(error)
+            context = GateContext(self._workspace, actor(), clock.now())
+            with _asking(interrupts, Conflict, Declined, Usage, NotAllowed):
+                answer(context, AnswerRequest(gate=ids[0]))
         return True
 
     def alerts(self, budget: Budget, types: Sequence[str], interrupts: Interrupts) -> bool:
         waits = ", ".join(types)
         self._watch.waiting(f"An alert waits: {waits}. Press Enter to acknowledge here.")
         if self._wants_to(interrupts):
-            with _asking(interrupts):
-                try:
-                    acknowledge.acknowledge(budget, types[0], until=None, now=clock.now())
-                except HoldfastError as error:
-                    _tell_refusal(error)
+            with _asking(interrupts, HoldfastError):
+                acknowledge.acknowledge(budget, types[0], until=None, now=clock.now())
         return True
 
     def edited(self, path: str, changes: Sequence[str]) -> str:
@@ -99,20 +91,18 @@ class AtTerminal(Patient):
 
 
 @contextmanager
-def _asking(interrupts: Interrupts) -> Iterator[None]:
-    """Let an interrupt end the wait for a person, or what the person types."""
+def _asking(interrupts: Interrupts, *refusals: type[HoldfastError]) -> Iterator[None]:
+    """Let an interrupt end the wait for a person, or what the person types. Refusals are shown to them."""
     interrupts.is_asking = True
     try:
         with suppress(KeyboardInterrupt):
             yield
+    except refusals as error:
+        warn(error.message)
+        if error.hint:
+            echo(style("hint: ", "cyan") + safe(error.hint), error=True)
     finally:
         interrupts.is_asking = False
-
-
-def _tell_refusal(error: HoldfastError) -> None:
-    warn(error.message)
-    if error.hint:
-        echo(style("hint: ", "cyan") + safe(error.hint), error=True)
 
 
 def is_person_here() -> bool:

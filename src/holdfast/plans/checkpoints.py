@@ -122,8 +122,7 @@ def _read_withdrawal(state: GateState) -> GateAnswer | None:
     if known is None:
         return None
     said = {"verdict": "no", "answer": "withdrawn", "text": f"withdrawn: {known['why']}"}
-    answer: GateAnswer = blank(GateAnswer, **said, person={"name": known["by"]}, at=known["at"])
-    return answer
+    return blank(GateAnswer, **said, person={"name": known["by"]}, at=known["at"])
 
 
 def gate_id(run: str, plan: str, key: str) -> str:

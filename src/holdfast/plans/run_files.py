@@ -28,7 +28,7 @@ from holdfast.plans.rules.ready import (
     waiting_gates,
     wave_at,
 )
-from holdfast.plans.rules.run_model import ABANDONED, PHASE_COMPLETE, STOPPED, PlanRun, RunState
+from holdfast.plans.rules.run_model import ABANDONED, PHASE_COMPLETE, STOPPED, PlanRun
 from holdfast.plans.run_budget import RunBudget
 from holdfast.plans.runs import RunStream, one_at_a_time
 
@@ -103,7 +103,8 @@ class Flight:
         state, budget = self._stream.state, self._budget.budget.state()
         goes_on = not reason or reason in (PHASE_COMPLETE, ABANDONED)
         status = state["status"] if goes_on else "paused"
-        waits = [_waits(state, id, key) for id, key in waiting_gates(state)]
+        gates = [(id, state["plans"][id]["gates"][key]["gate"]) for id, key in waiting_gates(state)]
+        waits = [f"a person: holdfast gate answer {quote(gate)} ({id})" for id, gate in gates]
         waits += [f"holdfast guard ack {quote(type)}" for type in self._budget.alerts]
         return {
             "run": state["id"],
@@ -214,8 +215,3 @@ def _row(id: str, plan: PlanRun) -> tuple[str, str, int, int]:
     count = runs.count_of(plan)
     status = "done" if plan["closed"] or is_done(plan) else "begun" if plan["began_at"] else "open"
     return (id, status, count["done"], count["total"])
-
-
-def _waits(state: RunState, id: str, key: str) -> str:
-    gate = state["plans"][id]["gates"][key]["gate"]
-    return f"a person: holdfast gate answer {quote(gate)} ({id})"

@@ -292,8 +292,7 @@ def tell(descriptor: int, said: object) -> bool:
 
 def ended_of(mark: str, code: int, last_line: str) -> Ended:
     """The end of a program that did not run."""
-    ended: Ended = blank(Ended, mark=mark, code=code, last_line=last_line)
-    return ended
+    return blank(Ended, mark=mark, code=code, last_line=last_line)
 
 
 # What is written down

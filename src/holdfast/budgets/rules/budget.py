@@ -215,22 +215,23 @@ def list_stated(state: BudgetState) -> dict[str, Acknowledgment]:
 
 def _confirm(stated: Acknowledgment, command: Any, now: int) -> Decision:
     """Let an acknowledgment of the file count, as a person said."""
-    type = command["type"]
-    body = {
-        "type": type,
-        "level": ALERT,
-        "value": stated["value_at_ack"],
-        "threshold": stated["threshold"],
-        "until": command.get("until"),
-        "stop": None,
-        "at": clock.stamp(now),
-        "session": stated["session_id"],
-        "by": command["by"],
-        "summary": f"{type}, as {documents.ACKNOWLEDGMENTS} states",
-        "alert": None,
-        "confirms": True,
-    }
+    summary = f"{command['type']}, as {documents.ACKNOWLEDGMENTS} states"
+    body = _answer(stated, command, now) | {"value": stated["value_at_ack"], "stop": None}
+    body |= {"summary": summary, "alert": None, "confirms": True}
     return Decision([("acknowledged", body)])
+
+
+def _answer(alert: Acknowledgment | Pending, command: Any, now: int) -> dict[str, Any]:
+    """Return what a person's answer to an alert says, whichever it is."""
+    return {
+        "type": command["type"],
+        "level": ALERT,
+        "threshold": alert["threshold"],
+        "until": command.get("until"),
+        "at": clock.stamp(now),
+        "session": alert["session_id"],
+        "by": command["by"],
+    }
 
 
 def _acknowledge(state: BudgetState, command: Any, now: int) -> Decision:
@@ -246,19 +247,9 @@ def _acknowledge(state: BudgetState, command: Any, now: int) -> Decision:
     until = command.get("until")
     if until is not None and until <= value:
         raise Usage(f"The ceiling {until:g} is reached already: {type} is at {value:g}.")
-    body = {
-        "type": type,
-        "level": ALERT,
-        "value": value,
-        "threshold": pending["threshold"],
-        "until": until,
-        "stop": state["limits"][STOP].get(type),
-        "at": clock.stamp(now),
-        "session": pending["session_id"] or command["session"],
-        "by": command["by"],
-        "summary": f"{type} at {amount(type, value)}",
-        "alert": pending,
-    }
+    body = _answer(pending, command, now) | {"value": value, "alert": pending}
+    body["session"] = body["session"] or command["session"]
+    body |= {"stop": state["limits"][STOP].get(type), "summary": f"{type} at {amount(type, value)}"}
     return Decision([("acknowledged", body)])
 
 

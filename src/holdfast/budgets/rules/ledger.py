@@ -199,8 +199,7 @@ LONGEST_ERROR = 500
 def initial(stream: str) -> BudgetState:
     name, values = stream.partition(":")[2], dict.fromkeys(TYPES)
     tables: dict[str, Any] = {"limits": {}, "given": {}, "lowered": {}}
-    state: BudgetState = blank(BudgetState, name=name, added=blank(Added), values=values, **tables)
-    return state
+    return blank(BudgetState, name=name, added=blank(Added), values=values, **tables)
 
 
 def last_items(items: dict[str, Any], name: str, value: Any, most: int) -> dict[str, Any]:

@@ -159,7 +159,8 @@ class HoldfastSaver(BaseCheckpointSaver[Any]):
     ) -> Iterator[CheckpointTuple]:
         found = self._list(config, filter or {}, before and get_checkpoint_id(before))
         while limit is None or limit > 0:
-            one = self._take_next(found)
+            with self.enter():
+                one = next(found, None)
             if one is None:
                 return
             yield one
@@ -171,10 +172,6 @@ class HoldfastSaver(BaseCheckpointSaver[Any]):
         found = self.list(config, **wanted)
         while (one := await asyncio.to_thread(next, found, None)) is not None:
             yield one
-
-    @alone
-    def _take_next(self, found: Iterator[CheckpointTuple]) -> CheckpointTuple | None:
-        return next(found, None)
 
     def _list(
         self, config: RunnableConfig | None, filter: dict[str, Any], before: str | None

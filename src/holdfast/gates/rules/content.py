@@ -151,8 +151,7 @@ def action(
 
 
 def _make(type: str, title: str, **parts: Any) -> Content:
-    content: Content = blank(Content, type=type, title=one_line(title), **parts)
-    return content
+    return blank(Content, type=type, title=one_line(title), **parts)
 
 
 def is_sound(content: Any) -> bool:
@@ -328,5 +327,4 @@ def hint_for(content: Content) -> str:
 
 
 def _make_answer(verdict: Literal["yes", "no"], answer: str, text: str) -> GateAnswer:
-    made: GateAnswer = blank(GateAnswer, verdict=verdict, answer=answer, text=text)
-    return made
+    return blank(GateAnswer, verdict=verdict, answer=answer, text=text)

@@ -99,8 +99,7 @@ def stream_of(id: str) -> str:
 
 
 def initial(stream: str) -> GateState:
-    state: GateState = blank(GateState, id=stream.partition(":")[2])
-    return state
+    return blank(GateState, id=stream.partition(":")[2])
 
 
 def is_asked(state: GateState) -> bool:

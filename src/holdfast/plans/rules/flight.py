@@ -215,8 +215,7 @@ def stream_of(run: str) -> str:
 
 
 def initial(stream: str) -> FlightState:
-    state: FlightState = blank(FlightState, run=stream.partition(":")[2])
-    return state
+    return blank(FlightState, run=stream.partition(":")[2])
 
 
 def decide(state: FlightState, command: Any, now: int) -> Decision:

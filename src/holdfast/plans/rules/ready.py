@@ -164,8 +164,7 @@ def numbered_waves(state: RunState, phase: PhaseRun) -> list[tuple[int, list[str
 
 
 def _act(do: str, **to: str) -> Act:
-    act: Act = blank(Act, do=do, **to)
-    return act
+    return blank(Act, do=do, **to)
 
 
 # In the words of a waypoint

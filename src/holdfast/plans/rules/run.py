@@ -121,13 +121,18 @@ def _task(state: RunState, command: Any) -> TaskRun:
     return task
 
 
+def _may(state: RunState, do: str, plan: str = "", key: str = "") -> bool:
+    """Return whether the state allows an act, of a task or gate where one is named."""
+    acts = [act for act in ready(state, EVERYBODY) if act["do"] == do]
+    return any(not plan or (act["plan"], act["key"]) == (plan, key) for act in acts)
+
+
 def _start(state: RunState, command: Any) -> Decision:
     """A task begins only where the state allows it."""
     _task(state, command)
-    wanted = (command["plan"], command["task"])
-    may = [(act["plan"], act["key"]) for act in ready(state, EVERYBODY) if act["do"] == "start"]
-    if wanted not in may:
-        raise Conflict(f"{wanted[0]}#{wanted[1]} may not begin now.", kind="not_ready")
+    plan, task = command["plan"], command["task"]
+    if not _may(state, "start", plan, task):
+        raise Conflict(f"{plan}#{task} may not begin now.", kind="not_ready")
     return Decision([("task_started", _pick(command, "plan", "task", "mark", "log"))])
 
 
@@ -165,8 +170,7 @@ def _ask(state: RunState, command: Any) -> Decision:
     gate = plan["gates"][command["key"]]
     if gate["status"] == ASKED and gate["gate"] == command["gate"]:
         return Decision()
-    may = [(act["plan"], act["key"]) for act in ready(state, EVERYBODY) if act["do"] == "ask"]
-    if gate["status"] != OPEN or (command["plan"], command["key"]) not in may:
+    if gate["status"] != OPEN or not _may(state, "ask", command["plan"], command["key"]):
         raise Conflict(f"{command['plan']}#{command['key']} is not to be asked now.")
     return Decision([("gate_asked", _pick(command, "plan", "key", "gate", "round"))])
 
@@ -198,7 +202,7 @@ def _close(state: RunState, command: Any) -> Decision:
 
 
 def _verify(state: RunState, command: Any) -> Decision:
-    if not any(act["do"] == "verify" for act in ready(state, EVERYBODY)):
+    if not _may(state, "verify"):
         raise Conflict(f"The phase {command['phase']} is not complete.")
     body = {"phase": command["phase"], "unmet": [str(one) for one in command["unmet"]]}
     return Decision([("phase_verified", body)])
@@ -272,7 +276,7 @@ def _asked_after(tasks: Any) -> dict[str, tuple[Any, int]]:
 
 
 def _end(state: RunState, _: Any) -> Decision:
-    if not any(act["do"] == "end" for act in ready(state, EVERYBODY)):
+    if not _may(state, "end"):
         raise Conflict(f"The run {state['id']} is not at its end.")
     return Decision([("run_ended", {})])
 

@@ -121,8 +121,7 @@ STOPPED = "stopped"
 
 
 def initial(stream: str) -> RunState:
-    state: RunState = blank(RunState, id=stream.partition(":")[2])
-    return state
+    return blank(RunState, id=stream.partition(":")[2])
 
 
 def apply(state: RunState, event: Event) -> RunState:
@@ -214,8 +213,7 @@ def _begin_plan(body: Any) -> PlanRun:
     closed = all(one["key"] in body["skipped"] for one in plan["tasks"])
     how = {name: body[name] for name in ("autonomous", "reason")}
     parts = {"plan": plan, "digest": plan["digest"], "tasks": tasks, "gates": gates}
-    begun: PlanRun = blank(PlanRun, **parts, **how, closed=closed)
-    return begun
+    return blank(PlanRun, **parts, **how, closed=closed)
 
 
 def _with_life(state: RunState, life: RunLife) -> RunState:

@@ -170,8 +170,7 @@ def _auto(xml: gate_xml.XmlTask, key: str, number: int, tell: Tell) -> PlanTask:
     timeout, needs = _timeout(xml, tell), _needs(xml, tell)
     texts["name"] = one_line(text.get("name", ""))
     limits = {"timeout": timeout, "needs": needs, "line": xml["line"]}
-    task: PlanTask = blank(PlanTask, key=key, type=AUTO, number=number, **limits, **texts)
-    return task
+    return blank(PlanTask, key=key, type=AUTO, number=number, **limits, **texts)
 
 
 def _timeout(xml: gate_xml.XmlTask, tell: Tell) -> int | None:
@@ -248,5 +247,4 @@ def checkpoint_at_end(plan: Plan, reason: str, line: int) -> PlanTask:
 
 def _pause_task(key: str, type: str, content: Content, name: str, line: int) -> PlanTask:
     named = {"name": content["title"], "gate": content, "gate_name": name}
-    task: PlanTask = blank(PlanTask, key=key, type=type, blocking=True, line=line, **named)
-    return task
+    return blank(PlanTask, key=key, type=type, blocking=True, line=line, **named)

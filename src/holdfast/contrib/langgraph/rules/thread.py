@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from holdfast.kernel.blank import blank
 from holdfast.kernel.errors import Conflict
 from holdfast.kernel.rules import Decision, absorb_nothing, render_nothing
 
@@ -42,15 +43,7 @@ MOST_TIPS = 32
 
 
 def initial(stream: str) -> ThreadState:
-    return {
-        "last": "",
-        "tips": {},
-        "greatest": "",
-        "is_ordered": True,
-        "step": None,
-        "source": "",
-        "waits": None,
-    }
+    return blank(ThreadState, is_ordered=True)
 
 
 def decide(state: ThreadState, command: Any, now: int) -> Decision:
