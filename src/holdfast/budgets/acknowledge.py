@@ -23,7 +23,7 @@ from holdfast.budgets.limits import (
     in_force,
 )
 from holdfast.budgets.measure import gather
-from holdfast.budgets.rules import boxes
+from holdfast.budgets.rules import boxes, thresholds
 from holdfast.budgets.rules.boxes import amount
 from holdfast.budgets.rules.budget import list_stated, make_halt
 from holdfast.budgets.rules.documents import (
@@ -33,17 +33,7 @@ from holdfast.budgets.rules.documents import (
     read_acknowledgments,
 )
 from holdfast.budgets.rules.ledger import Acknowledgment, BudgetState, Halt
-from holdfast.budgets.rules.thresholds import (
-    ALERT,
-    ALL_TYPES,
-    QUANTITIES,
-    STOP,
-    Limits,
-    combine,
-    drop_type,
-    number_at,
-    select,
-)
+from holdfast.budgets.rules.thresholds import ALERT, ALL_TYPES, QUANTITIES, STOP, Limits
 from holdfast.clients.table import own_id
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict, HoldfastError, NotFound, Usage
@@ -99,7 +89,8 @@ def acknowledge(
         if type in find_stated(budget):
             return _confirm_at_terminal(budget, type, until, person, now)
         return _answered_before(state, type)
-    threshold, limit = state["pending"][type]["threshold"], number_at(state["limits"], STOP, type)
+    threshold = state["pending"][type]["threshold"]
+    limit = thresholds.number_at(state["limits"], STOP, type)
     box, purpose = boxes.alert(type, value, threshold, limit), purpose_of_answer(type)
     if person is None:
         person = people.require(budget.workspace, purpose, now=now)
@@ -224,7 +215,7 @@ def _halt(budget: Budget, state: BudgetState, type: str, person: Person) -> Answ
 def confirm_own(budget: Budget, person: Person) -> None:
     """Let the numbers of the person's own file hold in this workspace, for a person who was seen."""
     before = budget.state().get("own", {})
-    own = combine(before, find_raised(before)[1])
+    own = thresholds.combine(before, find_raised(before)[1])
     purpose, subject = RAISE_OWN, {"before": before}
     signed = make_text(purpose, subject, {"own": own}, describe_raised(before))
     person = sign(budget.workspace, person, signed, command="holdfast trust")
@@ -262,10 +253,11 @@ def _new_limits(budget: Budget, state: BudgetState, flags: Limits, now: int) -> 
     known = gather(budget.workspace, state, {}, session="", now=now)
     given, lowered = state["given"], state["lowered"]
     if halt is not None:
-        given, lowered = drop_type(given, halt["type"]), drop_type(lowered, halt["type"])
+        given = thresholds.drop_type(given, halt["type"])
+        lowered = thresholds.drop_type(lowered, halt["type"])
     for type in {type for numbers in flags.values() for type in numbers}:
-        lowered = drop_type(lowered, type)  # the person's word is newer
-    given = combine(given, flags)
+        lowered = thresholds.drop_type(lowered, type)  # the person's word is newer
+    given = thresholds.combine(given, flags)
     for type in (name for name, one in QUANTITIES.items() if one.is_lasting):
         held = in_force(budget.workspace, given, lowered, own=state.get("own"))
         level, limit = held.stop_of(type)
@@ -279,8 +271,8 @@ def _new_limits(budget: Budget, state: BudgetState, flags: Limits, now: int) -> 
         if type in flags.get(level, {}):
             raise _too_low(type, limit, value)
         if halt is not None or stop.is_held(budget.workspace):
-            lowered = drop_type(lowered, type)
-            given = combine(given, {level: {type: _ask_for_limit(type, value, limit)}})
+            lowered = thresholds.drop_type(lowered, type)
+            given = thresholds.combine(given, {level: {type: _ask_for_limit(type, value, limit)}})
     # In order, or refused before anything is lifted.
     in_force(budget.workspace, given, lowered, own=state.get("own"))
     forgiven = {known["session"]: known["measured_errors"]}
@@ -345,7 +337,8 @@ def _value(state: BudgetState, type: str) -> float:
 def _describe_reset(budget: Budget, before: BudgetState, person: Person | None) -> Reset:
     state = budget.state()
     lowered = state["lowered"]
-    dropped = select(before["lowered"], lambda level, kind, _: kind not in lowered.get(level, {}))
+    is_gone = lambda level, kind, _: kind not in lowered.get(level, {})  # noqa: E731
+    dropped = thresholds.select(before["lowered"], is_gone)
     return {
         "cleared": list(before["acknowledgments"]),
         "lifted": before["stopped"],

@@ -13,17 +13,8 @@ from holdfast.budgets.acknowledge import STATED, acknowledge, reset
 from holdfast.budgets.check import Budget, BudgetReport
 from holdfast.budgets.limits import PROJECT_FILE, PROTOCOL, WAYPOINT
 from holdfast.budgets.operations import CheckRequest, LimitsReport, check, show_limits
-from holdfast.budgets.rules import boxes
-from holdfast.budgets.rules.thresholds import (
-    ALERT,
-    ALL_TYPES,
-    LEVELS,
-    QUANTITIES,
-    STOP,
-    WARNING,
-    Limits,
-    number_at,
-)
+from holdfast.budgets.rules import boxes, thresholds
+from holdfast.budgets.rules.thresholds import ALERT, ALL_TYPES, QUANTITIES, STOP, Limits, number_at
 from holdfast.budgets.rules.triggers import BOUND
 from holdfast.budgets.set_limit import SetRequest, set_limit
 from holdfast.budgets.stop import describe, draw_stop
@@ -38,7 +29,7 @@ from holdfast.kernel.workspace import Workspace
 from holdfast.usage import quotas
 
 EXIT_CODES = {"go": 0, "wait": Waiting.exit_code, "stop": Stopped.exit_code}
-_COLOURS = {WARNING: "yellow", ALERT: "yellow", STOP: "red"}
+_COLOURS = {thresholds.WARNING: "yellow", ALERT: "yellow", STOP: "red"}
 
 
 @click.command()
@@ -145,7 +136,7 @@ def _rows(report: BudgetReport) -> Iterator[list[str]]:
         known = "?" if value is None else boxes.amount(type, value)
         numbers = [
             boxes.short_amount(type, number_at(report["limits"], one, type))
-            for one in (WARNING, ALERT, STOP)
+            for one in (thresholds.WARNING, ALERT, STOP)
         ]
         word = level or ("ok" if value is not None else "-")
         sign = style(word, _COLOURS.get(level or "", "green"))
@@ -188,7 +179,7 @@ def _stop_lines(workspace: Workspace, report: BudgetReport) -> Iterator[str]:
 @click.argument("number", metavar="NUMBER")
 @click.option(
     "--level",
-    type=click.Choice(LEVELS),
+    type=click.Choice(thresholds.LEVELS),
     default=STOP,
     show_default=True,
     help="What happens at the number: a warning, a question to a person, or a stop.",
@@ -289,7 +280,7 @@ def limits_command(call: Call) -> Reply:
 
 
 def _limits_lines(found: LimitsReport, now: int) -> Iterator[str]:
-    heading = ["", *(style(level, bold=True) for level in LEVELS)]
+    heading = ["", *(style(level, bold=True) for level in thresholds.LEVELS)]
     limited = {type for numbers in found["limits"].values() for type in numbers}
     shown = [type for type in ALL_TYPES if type in limited]
     yield from table([heading, *([boxes.name_of(type), *_cells(found, type)] for type in shown)])
@@ -329,7 +320,7 @@ def _limits_lines(found: LimitsReport, now: int) -> Iterator[str]:
 
 
 def _cells(found: LimitsReport, type: str) -> Iterator[str]:
-    for level in LEVELS:
+    for level in thresholds.LEVELS:
         number = found["limits"][level].get(type)
         if number is None:
             yield ""

@@ -38,7 +38,10 @@ _MINUTE = 16
 @click.option("--add-tokens", metavar="N", help="Report tokens that a program used.")
 @click.option("--error", metavar="TEXT", help="Report an error.")
 @click.option("--step", metavar="NAME", help="Step that the report belongs to.")
-@flag("--status-line", "Read the JSON that Claude Code gives its status line from standard input.")
+@flag(
+    "--status-line",
+    help="Read the JSON that Claude Code gives its status line from standard input.",
+)
 @verb
 def report_command(
     call: Call,

@@ -12,17 +12,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.budgets.rules import thresholds, triggers
 from holdfast.budgets.rules.boxes import amount
-from holdfast.budgets.rules.thresholds import (
-    ALERT,
-    ALL_TYPES,
-    LEVELS,
-    QUANTITIES,
-    STOP,
-    STOPPING,
-    WARNING,
-    bad,
-    is_amount,
-)
+from holdfast.budgets.rules.thresholds import ALERT, ALL_TYPES, LEVELS, STOP, bad
 from holdfast.kernel.errors import HoldfastError, NotAllowed, Usage
 from holdfast.kernel.plain_file import is_nested_deeper, read_plain
 from holdfast.kernel.text import nearest
@@ -42,7 +32,7 @@ LARGEST_FILE = 64 * 1024
 DEEPEST = 50
 _SECTIONS = ("thresholds", "checkpoint_triggers")
 # The names of the user's own file, from the upstream project.
-_GLOBAL_NAMES = {"warnCost": WARNING, "alertCost": ALERT, "maxCost": STOP}
+_GLOBAL_NAMES = {"warnCost": thresholds.WARNING, "alertCost": ALERT, "maxCost": STOP}
 PROTOCOL, WAYPOINT, FLAG = "protocol", "waypoint", "--limit"
 RECORDED, OWN_HOME = "your own limit", "the repository's own journal"
 LAST_CHECK = "last check"
@@ -166,7 +156,7 @@ def describe_raised(recorded: Limits) -> str:
 def _cost(value: Any, key: str) -> float:
     if isinstance(value, str):
         return thresholds.parse_amount("cost", value, key)
-    if not is_amount(value):
+    if not thresholds.is_amount(value):
         raise bad(key, f"must be an amount such as 10, not {value!r:.40}")
     return float(value)
 
@@ -231,7 +221,7 @@ class InForce:
 
     def stop_of(self, type: str) -> tuple[str, float]:
         """The level and the number at which a type stops: its alert, where that is configured."""
-        level = ALERT if self.actions[ALERT][type] in STOPPING else STOP
+        level = ALERT if self.actions[ALERT][type] in thresholds.STOPPING else STOP
         return level, thresholds.number_at(self.limits, level, type)
 
 
@@ -313,12 +303,12 @@ def find_problem(workspace: Workspace, state: BudgetState) -> str:
 def _refuse_raised(limits: Limits, flags: Limits) -> None:
     for level, numbers in flags.items():
         for type, number in numbers.items():
-            if level == WARNING and number > limits[ALERT].get(type, float("inf")):
+            if level == thresholds.WARNING and number > limits[ALERT].get(type, float("inf")):
                 raise Usage(
                     f"--limit warning.{type}={number:g} is above alert.{type} ({limits[ALERT][type]:g}).",
                     hint="A warning is at most its alert, an alert at most its stop.",
                 )
-            if level != WARNING and number > limits[level].get(type, float("inf")):
+            if level != thresholds.WARNING and number > limits[level].get(type, float("inf")):
                 raise NotAllowed(
                     f"A flag cannot raise {level}.{type} from {limits[level][type]:g} to {number:g}.",
                     hint=f"A person raises it in {PROJECT_FILE}, or at `holdfast guard reset`.",
@@ -338,7 +328,7 @@ def from_flags(words: Sequence[str]) -> Limits:
                 hint=f"Such as stop.cost=20; levels {', '.join(LEVELS)}, types {', '.join(ALL_TYPES)}.",
             )
         try:
-            limits.setdefault(level, {})[type] = QUANTITIES[type].read(text)
+            limits.setdefault(level, {})[type] = thresholds.QUANTITIES[type].read(text)
         except ValueError as problem:
             raise Usage(f"--limit {name} {problem}.") from None
     return limits

@@ -9,13 +9,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, TypedDict
 
 from holdfast.budgets.rules.ledger import BudgetState, Values
-from holdfast.budgets.rules.thresholds import (
-    ALL_TYPES,
-    QUANTITIES,
-    TYPES,
-    is_amount,
-    variance_of,
-)
+from holdfast.budgets.rules.thresholds import ALL_TYPES, QUANTITIES, TYPES, is_amount, variance_of
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.kernel.money import from_millionths, millionths

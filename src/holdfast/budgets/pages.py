@@ -11,16 +11,10 @@ from holdfast.budgets.check import Budget
 from holdfast.budgets.limits import InForce
 from holdfast.budgets.operations import reported_by
 from holdfast.budgets.rules import budget as rules
+from holdfast.budgets.rules import thresholds
 from holdfast.budgets.rules.boxes import amount, name_of, short_amount
 from holdfast.budgets.rules.ledger import BudgetState
-from holdfast.budgets.rules.thresholds import (
-    ALL_TYPES,
-    LEVELS,
-    QUANTITIES,
-    STOP,
-    level_of,
-    number_at,
-)
+from holdfast.budgets.rules.thresholds import ALL_TYPES, STOP, level_of, number_at
 from holdfast.clients.table import title_of
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError, Usage
@@ -108,7 +102,7 @@ def _spent(place: ServedWorkspace, page: PageContext) -> dict[str, Any]:
 def _gauge(type: str, state: BudgetState, held: InForce, recent: list[Record]) -> dict[str, Any]:
     value, is_old = _known(type, state, recent)
     numbers: dict[float, list[str]] = {}
-    for each in LEVELS:
+    for each in thresholds.LEVELS:
         if type in held.limits[each]:
             numbers.setdefault(held.limits[each][type], []).append(each)
     marks = [(names[-1], short_amount(type, at), at) for at, names in numbers.items()]
@@ -239,7 +233,7 @@ def _wrong_ceiling(key: str, alert: dict[str, Any], words: Mapping[str, str]) ->
 def problem_of(type: str, typed: str, value: float, stop: float) -> str:
     """Why a value cannot be the next one at which a person is asked; empty when it can."""
     try:
-        until = QUANTITIES[type].read(typed)
+        until = thresholds.QUANTITIES[type].read(typed)
     except ValueError as problem:
         return f"The value {problem}."
     if until <= value:
@@ -262,7 +256,7 @@ def answer_alert(workspace: Workspace, words: Mapping[str, str], person: Person)
         # The board says what is wrong with it, in the place where it was typed.
         place = f"{words['workspace']}-{type}"
         return f"/board?{urlencode({'ask': place, 'typed': typed[:LONGEST_TYPED]})}#alert-{place}"
-    until = QUANTITIES[type].read(typed) if typed else None
+    until = thresholds.QUANTITIES[type].read(typed) if typed else None
     now = clock.parse(person["at"])
     acknowledge(budget, type, until=until, now=now, person=person, goes_on=answer == "ack")
     return "/board"

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 Number = TypeVar("Number", int, float)
 COMPLETION_VARIABLE = "_HOLDFAST_COMPLETE"
 epic_option = click.option("--epic", metavar="PATH", help="The epic's folder.")
+# An option without a value.
+flag = functools.partial(click.option, is_flag=True)
 
 
 class TextOrEmpty(click.types.StringParamType):
@@ -95,11 +97,6 @@ def together(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
         return function
 
     return decorate
-
-
-def flag(name: str, help: str) -> Callable[[Any], Any]:
-    """Return an option without a value."""
-    return click.option(name, is_flag=True, help=help)
 
 
 def text_option(name: str, metavar: str, help: str) -> Callable[[Any], Any]:

@@ -46,9 +46,9 @@ gate_options = together(
         "--xml", "source", metavar="FILE", help="File with the task's XML; - reads standard input."
     ),
     text_option("--name", "NAME", "Name for `gate wait NAME` and `{{gate.NAME}}`."),
-    flag("--once", "Ask once for good: the same question keeps its first answer."),
+    flag("--once", help="Ask once for good: the same question keeps its first answer."),
     text_option("--holds", "TEXT", "Work that waits for the answer."),
-    flag("--batch", "Ask at the end of the phase, together with other gates."),
+    flag("--batch", help="Ask at the end of the phase, together with other gates."),
     text_option("--phase", "NAME", "Phase of a --batch gate."),
     text_option(
         "--agent", "NAME", "Name of the agent that asks.  [default: the agent of this session]"
@@ -63,7 +63,7 @@ gate_options = together(
         metavar="FILE",
         help="Picture to show: PNG, JPEG, WebP or GIF; repeatable.",
     ),
-    flag("--dry-run", "Check the question; ask nothing."),
+    flag("--dry-run", help="Check the question; ask nothing."),
 )
 
 
@@ -198,7 +198,7 @@ def verify_command(
 @click.option(
     "--purpose", type=click.Choice(contents.DECISION_PURPOSES), help="Subject of the decision."
 )
-@flag("--strict", "Refuse XML in the short form, which has no pros and cons.")
+@flag("--strict", help="Refuse XML in the short form, which has no pros and cons.")
 @gate_options
 @verb
 def decide_command(
@@ -299,7 +299,7 @@ def withdraw_command(call: Call, id: str, reason: str) -> Reply:
 
 @click.command()
 @click.argument("file", default="-")
-@flag("--strict", "Treat the short form of a decision as an error.")
+@flag("--strict", help="Treat the short form of a decision as an error.")
 @verb
 def lint_command(call: Call, file: str, strict: bool) -> Reply:
     """Check the text of FILE, or the tasks in it, for work that a machine can do.

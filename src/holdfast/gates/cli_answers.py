@@ -17,15 +17,9 @@ from holdfast.gates import lookup
 from holdfast.gates.answer import AnswerRequest, answer, facts, list_attached, refused_attempts
 from holdfast.gates.cli import content_lines, context_of, light
 from holdfast.gates.pictures import path_of
+from holdfast.gates.rules import gate as rules
 from holdfast.gates.rules.content import ACTION, EXPECTED, distribution, render
-from holdfast.gates.rules.gate import (
-    GateState,
-    describe,
-    is_open,
-    is_over,
-    pictures_of,
-    withdrawn_of,
-)
+from holdfast.gates.rules.gate import GateState
 from holdfast.gates.rules.gate_xml import write
 from holdfast.gates.wait import conclude, list_gates, present, wait
 from holdfast.kernel.errors import NotFound, Usage
@@ -63,10 +57,9 @@ def list_command(call: Call, everything: bool) -> Reply:
         lines += _section(f"Collected for the end of {end}", rows)
     if everything:
         known = list(lookup.every_gate(call.workspace))
-        answered = [state for state in known if not is_open(state)]
+        answered = [state for state in known if not rules.is_open(state)]
         answered.sort(key=lookup.asked_at, reverse=True)
-        kinds = Counter(state["content"]["type"] for state in known)
-        shares = distribution(kinds)
+        shares = distribution(Counter(state["content"]["type"] for state in known))
         data.update(answered=answered, distribution=shares)
         lines += _section("Answered", list(_answered_rows(answered, call.now)))
         lines += _shares(shares, len(known))
@@ -102,10 +95,10 @@ def _row(state: GateState, now: int) -> list[str]:
 
 def _answered_rows(states: list[GateState], now: int) -> Iterator[list[str]]:
     for state in states:
-        answer, withdrawn = state["answer"], withdrawn_of(state)
+        answer, withdrawn = state["answer"], rules.withdrawn_of(state)
         if answer is not None:
             at, who = answer["at"], answer["person"]["name"] if answer["person"] else "expired"
-            said = describe(answer)
+            said = rules.describe(answer)
         elif withdrawn is not None:
             at, who, said = withdrawn["at"], withdrawn["by"], f"withdrawn: {withdrawn['why']}"
         else:
@@ -140,13 +133,14 @@ def show_command(call: Call, id: str, as_xml: bool) -> Reply:
         raise
     content = state["content"]
     refused = refused_attempts(call.workspace, state["id"])
-    paths = [path_of(call.workspace, state, one) for one in pictures_of(state)]
-    pictures = [{**one, "path": path} for one, path in zip(pictures_of(state), paths, strict=True)]
+    known = rules.pictures_of(state)
+    paths = [path_of(call.workspace, state, one) for one in known]
+    pictures = [{**one, "path": path} for one, path in zip(known, paths, strict=True)]
     data = {**state, "pictures": pictures, "rendered": render(content), "refused": refused}
     if as_xml:
         return Reply({**data, "xml": write(content)}, write(content).split("\n"))
     lines = [*content_lines(content), "", *_fact_lines(state, paths, refused, call.now)]
-    next = [] if is_over(state) else [f"holdfast gate answer {quote(state['id'])}"]
+    next = [] if rules.is_over(state) else [f"holdfast gate answer {quote(state['id'])}"]
     return Reply(data, lines, next=next)
 
 
@@ -169,7 +163,7 @@ def _fact_lines(
     answer = state["answer"]
     if answer is not None:
         person = answer["person"]
-        what = describe(answer)
+        what = rules.describe(answer)
         if answer["verdict"] == "yes" and answer["text"]:
             what += f" ({answer['text']})"
         who = f"by {person['name']}" if person else "by its expiry"
@@ -178,7 +172,7 @@ def _fact_lines(
         yield f"{style('Answered ' + safe(who), colour, bold=True)}, {answer['at']}: {safe(what)}"
     if "uncounted" in state:
         yield style(f"An answer {state['uncounted_why']} does not count.", "red")
-    known = withdrawn_of(state)
+    known = rules.withdrawn_of(state)
     if known is not None:
         who = style(f"Withdrawn by {safe(known['by'])}", "yellow", bold=True)
         yield f"{who}, {known['at']}: {safe(known['why'])}"
@@ -197,7 +191,7 @@ def _fact_lines(
     metavar="SECONDS",
     help="How long to wait; 0 looks once.",
 )
-@flag("--batch", "Ask all gates that were collected for the phase, and wait for all.")
+@flag("--batch", help="Ask all gates that were collected for the phase, and wait for all.")
 @text_option("--phase", "NAME", "Phase of the --batch gates.")
 @verb
 def wait_command(call: Call, id: str, seconds: float, batch: bool, phase: str) -> Reply:
@@ -225,7 +219,7 @@ def _show_together(call: Call, ids: list[str]) -> None:
         return
     for id in ids:
         state = lookup.read(call.workspace, id)
-        if is_open(state):
+        if rules.is_open(state):
             for line in [*content_lines(state["content"]), "", f"Gate {id}", ""]:
                 echo(line, error=True)
 
@@ -261,7 +255,7 @@ def answer_command(call: Call, id: str, text: str | None, refusal: str | None) -
         raise
     given = state["answer"]
     assert given is not None
-    line = f"Answered {state['id']}: {safe(describe(given))}"
+    line = f"Answered {state['id']}: {safe(rules.describe(given))}"
     offers = registry.offers("command_after_gate")
     waiting = [find_command(call.workspace, state["id"]) for find_command in offers]
     others = ["holdfast gate list"] if lookup.open_gates(call.workspace, but=state["id"]) else []

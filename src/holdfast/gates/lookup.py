@@ -52,11 +52,12 @@ def drop_uncounted(workspace: Workspace, state: GateState) -> GateState:
     answer = state["answer"]
     if answer is None:
         return state
-    if _was_answered_elsewhere(workspace, state["id"]):
+    until = made_elsewhere_until(workspace)
+    records = workspace.journal.read(rules.stream_of(state["id"])) if until else []
+    given = [one["seq"] for one in records if one["kind"] in rules.ANSWERS]
+    if until and all(seq <= until for seq in given):
         return {**state, "answer": None, "uncounted": answer, "uncounted_why": ELSEWHERE}
-    if answer["person"] is None:
-        return state
-    if not signers_of(workspace):
+    if answer["person"] is None or not signers_of(workspace):
         return state
     from holdfast.kernel.signatures import counts
 
@@ -65,14 +66,6 @@ def drop_uncounted(workspace: Workspace, state: GateState) -> GateState:
     if counts(workspace, answer["person"], purpose, subject, said):
         return state
     return {**state, "answer": None, "uncounted": answer, "uncounted_why": UNSIGNED}
-
-
-def _was_answered_elsewhere(workspace: Workspace, id: str) -> bool:
-    until = made_elsewhere_until(workspace)
-    if not until:
-        return False
-    records = workspace.journal.read(rules.stream_of(id))
-    return all(one["seq"] <= until for one in records if one["kind"] in rules.ANSWERS)
 
 
 def purpose_of(id: str) -> str:

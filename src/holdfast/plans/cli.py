@@ -35,8 +35,8 @@ STATED_KINDS = (SAID_SO, HAS_CHECKPOINT)
 @click.option(
     "--title", type=TEXT_OR_EMPTY, default="", metavar="TEXT", help="Heading of the plan."
 )
-@flag("--ui", "The plan changes what people see, so a person looks.")
-@flag("--dry-run", "Print the plan; write nothing.")
+@flag("--ui", help="The plan changes what people see, so a person looks.")
+@flag("--dry-run", help="Print the plan; write nothing.")
 @verb
 def new_command(call: Call, name: str, title: str, ui: bool, dry_run: bool) -> Reply:
     """Write a plan to begin with into .autopilot/phases. It runs as it is.

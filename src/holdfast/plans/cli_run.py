@@ -49,7 +49,7 @@ run_options = together(
         type=click.IntRange(min=1, max=256),
         help="Number of tasks that run at the same time.",
     ),
-    flag("--wait", "Wait when a person is needed, instead of exiting with 8."),
+    flag("--wait", help="Wait when a person is needed, instead of exiting with 8."),
     click.option(
         "--edited",
         type=click.Choice(["old", "new"]),
@@ -58,9 +58,9 @@ run_options = together(
     click.option("--max-cost", metavar="$", help="Stop at this cost."),
     click.option("--warn-cost", metavar="$", help="Warn at this cost."),
     click.option("--alert-cost", metavar="$", help="Ask a person at this cost."),
-    flag("--no-cost-limit", "Remove the cost limit."),
-    flag("--reset-alerts", "Clear all acknowledgments of alerts."),
-    flag("--quiet", "Print only errors and the result."),
+    flag("--no-cost-limit", help="Remove the cost limit."),
+    flag("--reset-alerts", help="Clear all acknowledgments of alerts."),
+    flag("--quiet", help="Print only errors and the result."),
     click.option(
         "--on",
         metavar="ADDRESS",
@@ -76,10 +76,10 @@ run_options = together(
 begin_options = together(
     text_option("--phase", "N", "Start with this phase."),
     text_option("--task", "X.Y", "Start with task Y of plan X."),
-    flag("--worktrees", "Run each plan in its own git worktree."),
-    flag("--again", "Start a new run even if an unfinished run has these plans."),
-    flag("--skip-validation", "Run even if the plans have errors."),
-    flag("--dry-run", "Print the order; run nothing."),
+    flag("--worktrees", help="Run each plan in its own git worktree."),
+    flag("--again", help="Start a new run even if an unfinished run has these plans."),
+    flag("--skip-validation", help="Run even if the plans have errors."),
+    flag("--dry-run", help="Print the order; run nothing."),
 )
 
 

@@ -23,23 +23,9 @@ from holdfast.plans.checkpoints import Checkpoints
 from holdfast.plans.edits import PlanTexts
 from holdfast.plans.executors import Certificates, Executor
 from holdfast.plans.news import Attendant, Halted, Interrupts, News, Tell
+from holdfast.plans.rules import run_model
 from holdfast.plans.rules.ready import Act, has_failed, ready
-from holdfast.plans.rules.run_model import (
-    ALERT_WAITS,
-    ERROR,
-    FAILED,
-    GATE_WAITS,
-    GOALS,
-    ISSUES,
-    PHASE_COMPLETE,
-    REFUSED,
-    RUNNING,
-    STOPPED,
-    USER_INTERRUPT,
-    PlanRun,
-    RunLife,
-    RunState,
-)
+from holdfast.plans.rules.run_model import FAILED, REFUSED, RUNNING, PlanRun, RunLife, RunState
 from holdfast.plans.run_budget import RunBudget
 from holdfast.plans.run_files import Flight, refuse_outside
 from holdfast.plans.runs import RunFolder, RunStream, one_at_a_time, refuse_alive
@@ -142,14 +128,14 @@ class Runner:
                 self._halt(halted)
                 raise
             except Stopped as stopped:
-                by_stop = Halted(STOPPED, stopped.message, exit_code=stopped.exit_code)
+                by_stop = Halted(run_model.STOPPED, stopped.message, exit_code=stopped.exit_code)
                 self._halt(by_stop)
                 raise by_stop from stopped
             except (Conflict, StoreAway):
                 self.executor.end(now=True)  # nothing that we could write any more
                 raise
             except HoldfastError as error:
-                self._halt(Halted(ERROR, error.message, exit_code=error.exit_code))
+                self._halt(Halted(run_model.ERROR, error.message, exit_code=error.exit_code))
                 raise
             except BaseException:
                 self.executor.end(now=True)
@@ -171,7 +157,7 @@ class Runner:
     def _round(self) -> bool:
         """Do what may be done, and wait for running programs. False at the end of the run."""
         if self.interrupts.count:
-            raise Halted(USER_INTERRUPT, "Interrupted", exit_code=130)
+            raise Halted(run_model.USER_INTERRUPT, "Interrupted", exit_code=130)
         refuse_while_stopped(self.workspace)
         answered = self.checkpoints.take_answers()
         acts = [] if self.budget.alerts else self._find_acts()
@@ -286,7 +272,7 @@ class Runner:
     def _halt_if_stopped(self, verdict: str) -> None:
         if verdict == "stop":
             refuse_while_stopped(self.workspace)
-            raise Halted(STOPPED, "Stopped", exit_code=7)
+            raise Halted(run_model.STOPPED, "Stopped", exit_code=7)
 
     def _close(self, act: Act) -> None:
         """Close a plan that is done: end its programs in the background, give its worktree back, and
@@ -307,7 +293,7 @@ class Runner:
 
     def _verify(self, act: Act) -> None:
         """At the end of a phase: save its waypoint, then verify its goals; PILOT-68."""
-        saved = self.flight.save_waypoint(PHASE_COMPLETE)
+        saved = self.flight.save_waypoint(run_model.PHASE_COMPLETE)
         self.news.say("phase", phase=act["phase"], text=saved and f"Waypoint saved: {saved}")
         asked = (act["phase"], self.settings, self.on_goals)
         unmet = task_programs.unmet_goals(self.worktrees, self.state, *asked)
@@ -325,7 +311,7 @@ class Runner:
         """Ask a person, or halt: nothing runs and nothing may begin."""
         state = self.state
         if self._not_given_back:
-            raise Halted(ERROR, "; ".join(self._not_given_back.values()), exit_code=1)
+            raise Halted(run_model.ERROR, "; ".join(self._not_given_back.values()), exit_code=1)
         failed = [plan for plan in state["plans"].values() if has_failed(plan)]
         if failed:
             self._mend_or_halt(failed[0])
@@ -333,7 +319,7 @@ class Runner:
         unmet = [each for each in state["phases"] if each["unmet"]]
         if unmet:
             goals_text = "; ".join(unmet[0]["unmet"] or [])
-            raise Halted(GOALS, f"Phase {unmet[0]['phase']}: {goals_text}", exit_code=1)
+            raise Halted(run_model.GOALS, f"Phase {unmet[0]['phase']}: {goals_text}", exit_code=1)
         if self.budget.alerts:
             self._attend_alerts()
             return
@@ -342,7 +328,7 @@ class Runner:
             raise HoldfastError(f"The run {state['id']} cannot go on.", kind="stuck")
         self.flight.show()
         if not self.attendant.gates(gates, self.interrupts):
-            raise Halted(GATE_WAITS, ", ".join(gates), exit_code=8)
+            raise Halted(run_model.GATE_WAITS, ", ".join(gates), exit_code=8)
 
     def _mend_or_halt(self, plan: PlanRun) -> None:
         """Start the program that mends what a person found. Everything else that failed halts the
@@ -355,15 +341,15 @@ class Runner:
                 folder = self.worktrees.folder_of(id)
                 self.executor.start(self.checkpoints.mend(id, key, folder, self.settings))
                 return
-            raise Halted(ISSUES, f"{id}#{key}: {gate['text']}", exit_code=9)
+            raise Halted(run_model.ISSUES, f"{id}#{key}: {gate['text']}", exit_code=9)
         for key, task in plan["tasks"].items():
             if task["status"] == FAILED:
-                raise Halted(ERROR, f"{id}#{key}: {task['why']}", exit_code=1)
+                raise Halted(run_model.ERROR, f"{id}#{key}: {task['why']}", exit_code=1)
 
     def _attend_alerts(self) -> None:
         types = self.budget.alerts
         if not self.attendant.alerts(self.budget.budget, types, self.interrupts):
-            raise Halted(ALERT_WAITS, ", ".join(types), exit_code=8)
+            raise Halted(run_model.ALERT_WAITS, ", ".join(types), exit_code=8)
         self._halt_if_stopped(self.budget.check()["verdict"])
 
     def _report_ending(self, halted: Halted) -> None:
@@ -372,9 +358,9 @@ class Runner:
         if not count:
             return
         what = f"ending {plural(count, 'program')}"
-        if halted.reason == USER_INTERRUPT:
+        if halted.reason == run_model.USER_INTERRUPT:
             what += "; again: at once"
-        elif halted.reason == GATE_WAITS:
+        elif halted.reason == run_model.GATE_WAITS:
             what += " left in the background; --wait keeps them while a person looks"
         self.news.say("ending", text=what)
 

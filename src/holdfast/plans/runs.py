@@ -21,19 +21,9 @@ from holdfast.kernel.text import quote, safe
 from holdfast.kernel.workspace import Workspace
 from holdfast.kernel.writer import Writer
 from holdfast.plans.rules import run as rules
+from holdfast.plans.rules import run_model
 from holdfast.plans.rules.ready import waiting_gates
-from holdfast.plans.rules.run_model import (
-    ALERT_WAITS,
-    ASKED,
-    DONE,
-    EDITED,
-    OVER,
-    SKIPPED,
-    STOPPED,
-    PlanRun,
-    RunLife,
-    RunState,
-)
+from holdfast.plans.rules.run_model import ASKED, DONE, OVER, SKIPPED, PlanRun, RunLife, RunState
 from holdfast.runner.checks import journal_away, refuse_queued
 from holdfast.runner.folder import RunnerFolder
 
@@ -151,7 +141,7 @@ def why_stalled(state: RunState) -> str:
         return "its runner is gone"
     if waiting_gates(state):
         return "its question is answered"
-    held = "a budget's alert holds it: " if pause["reason"] == ALERT_WAITS else ""
+    held = "a budget's alert holds it: " if pause["reason"] == run_model.ALERT_WAITS else ""
     return f"{held}{pause['text']}"
 
 
@@ -189,11 +179,11 @@ def find_ways_on(state: RunState, alerts: Sequence[str] = ()) -> list[str]:
     those that wait."""
     again, pause = resume_command(state), state["pause"]
     reason = pause["reason"] if pause is not None else ""
-    if pause is not None and reason == ALERT_WAITS:
+    if pause is not None and reason == run_model.ALERT_WAITS:
         alerts = alerts or pause["text"].split(", ")
-    if reason == EDITED:
+    if reason == run_model.EDITED:
         return [f"{again} --edited old", f"{again} --edited new"]
-    if reason == STOPPED:
+    if reason == run_model.STOPPED:
         return ["holdfast status", again]
     ways = [f"holdfast guard ack {quote(safe(type))}" for type in alerts]
     ways += [f"holdfast gate answer {quote(gate)}" for gate in asked_gates(state)]

@@ -14,15 +14,7 @@ from holdfast.plans import runs
 from holdfast.plans.news import RunEvent
 from holdfast.plans.rules.graph import MARKS, find_state
 from holdfast.plans.rules.ready import numbered_waves, waiting_gates, wave_at
-from holdfast.plans.rules.run_model import (
-    ASKED,
-    FAILED,
-    OVER,
-    REFUSED,
-    RUNNING,
-    PlanRun,
-    RunState,
-)
+from holdfast.plans.rules.run_model import ASKED, FAILED, OVER, REFUSED, RUNNING, PlanRun, RunState
 
 COLOURS = {"done": "green", "failed": "red", "waiting": "yellow", "running": "cyan"}
 BAR = 10

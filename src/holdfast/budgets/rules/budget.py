@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdfast.budgets.rules import documents
+from holdfast.budgets.rules import documents, thresholds
 from holdfast.budgets.rules.boxes import amount
 from holdfast.budgets.rules.ledger import (
     LONGEST_ERROR,
@@ -27,22 +27,7 @@ from holdfast.budgets.rules.ledger import (
     apply,
     initial,
 )
-from holdfast.budgets.rules.thresholds import (
-    ALERT,
-    ALL_TYPES,
-    LEVELS,
-    STOP,
-    STOPPING,
-    TYPES,
-    WARNING,
-    Limits,
-    combine,
-    is_amount,
-    is_number,
-    level_of,
-    number_at,
-    tighten,
-)
+from holdfast.budgets.rules.thresholds import ALERT, ALL_TYPES, STOP, WARNING, Limits, number_at
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Conflict, NotAllowed, NotFound, Usage
 from holdfast.kernel.rules import Decision, Person
@@ -90,7 +75,7 @@ def _read_report(command: Any) -> dict[str, Any]:
     body: dict[str, Any] = {}
     cost, tokens, error = (command.get(name) for name in ("cost", "tokens", "error"))
     if cost is not None:
-        if not is_amount(cost):
+        if not thresholds.is_amount(cost):
             raise Usage(f"A cost is a number of dollars from 0 on, not {cost!r:.40}.")
         body["cost"] = cost
     if tokens is not None:
@@ -123,14 +108,14 @@ def _check(state: BudgetState, check: BudgetCheck, now: int) -> Decision:
     }
     if check["limits"] != state["limits"]:
         body["limits"] = check["limits"]
-    own = tighten(state.get("own", {}), check.get("own", {}))
+    own = thresholds.tighten(state.get("own", {}), check.get("own", {}))
     if own != state.get("own", {}):
         body["own"] = own
     if ruling["elapsed"] is not None:
         body["elapsed"] = ruling["elapsed"]
     records: list[tuple[str, Any]] = [("checked", body)]
     # A limit that was given as a flag stays with the waypoint, and holds after the resume.
-    lowered = combine(state["lowered"], check["flags"])
+    lowered = thresholds.combine(state["lowered"], check["flags"])
     for one in ruling["handled"]:
         if one["how"] == "stopped":
             reason = documents.THRESHOLD_STOP
@@ -150,10 +135,10 @@ def _refuse_unsound(check: BudgetCheck) -> None:
     own = check.get("own", {})
     numbers = [
         number
-        for level in LEVELS
+        for level in thresholds.LEVELS
         for number in (*check["limits"][level].values(), *own.get(level, {}).values())
     ]
-    if not all(is_number(number) for number in [*known, *numbers]):
+    if not all(thresholds.is_number(number) for number in [*known, *numbers]):
         raise Usage("A check is made of finite numbers.")
 
 
@@ -331,12 +316,12 @@ def judge(state: BudgetState, check: BudgetCheck, now: int) -> Ruling:
     values = keep_highest(state, check)
     for type in ALL_TYPES:
         value: float | None = values.get(type)
-        level = level_of(check["limits"], type, value) if value is not None else None
+        level = thresholds.level_of(check["limits"], type, value) if value is not None else None
         waiting = _waits_here(state, check, type)
         if waiting is not None and level in (None, WARNING):
             # Only a person ends an alert: neither a lower figure nor a higher limit does.
             value, level = max(value or 0.0, waiting["value"]), ALERT
-        if type in TYPES or level is not None:
+        if type in thresholds.TYPES or level is not None:
             levels[type] = level
         if value is None or level is None or verdict == "stop":
             continue
@@ -367,7 +352,7 @@ def keep_highest(state: BudgetState, check: BudgetCheck) -> Values:
     seen = state["sessions"].get(check["session"])
     highest = seen.get("highest", {}) if seen else {}
     values = check["values"].copy()
-    for type in check.get("reported", TYPES):
+    for type in check.get("reported", thresholds.TYPES):
         value: float | None = values.get(type)
         if type in highest and (value is None or value < highest[type]):
             values[type] = highest[type]
@@ -385,7 +370,7 @@ def _waits_here(state: BudgetState, check: BudgetCheck, type: str) -> Pending | 
 
 
 def _handle(state: BudgetState, check: BudgetCheck, type: str, level: str, value: float) -> How:
-    if level == STOP or check["actions"][level][type] in STOPPING:
+    if level == STOP or check["actions"][level][type] in thresholds.STOPPING:
         return "stopped"
     if level == WARNING:
         return "warned"

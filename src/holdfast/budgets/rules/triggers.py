@@ -6,18 +6,7 @@ from __future__ import annotations
 from typing import Any, TypedDict
 
 from holdfast.budgets.rules import thresholds
-from holdfast.budgets.rules.thresholds import (
-    ACTIONS,
-    ALERT,
-    FORCE,
-    HARD_STOP,
-    LEVELS,
-    STOP,
-    WARNING,
-    Limits,
-    bad,
-    parse_amount,
-)
+from holdfast.budgets.rules.thresholds import ALERT, FORCE, HARD_STOP, STOP, WARNING, Limits, bad
 from holdfast.kernel.clock import MINUTE
 from holdfast.kernel.text import nearest
 
@@ -98,9 +87,9 @@ def _entry(entry: dict[str, Any], key: str) -> Trigger:
         if name == "action":
             trigger["action"] = _action(type, text, place)
         elif name == "threshold":
-            trigger["threshold"] = parse_amount(BOUND[type][0], text, place)
+            trigger["threshold"] = thresholds.parse_amount(BOUND[type][0], text, place)
         elif name == "count":
-            trigger["count"] = int(parse_amount("errors", text, place))
+            trigger["count"] = int(thresholds.parse_amount("errors", text, place))
         elif name == "duration":
             trigger["duration"] = _duration(text, place)
         elif name in ("frequency", "signal") and text != default[name]:  # type: ignore[literal-required]
@@ -129,7 +118,7 @@ def _duration(text: str, place: str) -> int:
 def limits_in(section: Any, triggers: list[Trigger], given: Limits, where: str) -> Limits:
     """The numbers that the entries of a file give to their levels. The same number may stand in
     `thresholds` too; another one is an error that names both."""
-    limits: Limits = {level: {} for level in LEVELS}
+    limits: Limits = {level: {} for level in thresholds.LEVELS}
     for position, trigger in enumerate(triggers):
         if trigger["type"] not in BOUND:
             continue
@@ -156,7 +145,7 @@ def in_force(given: list[Trigger]) -> list[Trigger]:
 
 def actions_of(triggers: list[Trigger]) -> dict[str, dict[str, str]]:
     """What is done at each level of each type."""
-    actions = {level: {**of} for level, of in ACTIONS.items()}
+    actions = {level: {**of} for level, of in thresholds.ACTIONS.items()}
     for trigger in triggers:
         if trigger["type"] in BOUND:
             type, level, _ = BOUND[trigger["type"]]

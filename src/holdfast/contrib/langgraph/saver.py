@@ -28,14 +28,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.serde.types import INTERRUPT
 
 from holdfast.contrib.langgraph.serializer import ALLOWED, list_refused
-from holdfast.contrib.langgraph.store import (
-    Checkpoint,
-    Threads,
-    Typed,
-    Write,
-    stream_of,
-    thread_of,
-)
+from holdfast.contrib.langgraph.store import Checkpoint, Threads, Typed, Write, stream_of, thread_of
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.kernel.streams import actor as current_user
 from holdfast.kernel.streams import open_writer

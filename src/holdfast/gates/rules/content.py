@@ -259,7 +259,8 @@ def _show_verify(content: Content) -> Iterator[str]:
     yield f"## Built: {inert(content['title'])}"
     if content["url"]:
         yield f"**Server running:** {inert(content['url'])}"
-    yield "\n".join(["### Please verify:", *_number(content["items"], "✅ ")])
+    steps = [f"{number}. ✅ {inert(item)}" for number, item in enumerate(content["items"], 1)]
+    yield "\n".join(["### Please verify:", *steps])
     yield f"**Resume:** {inert(content['signal'])}"
 
 
@@ -280,12 +281,9 @@ def _show_decision(content: Content) -> Iterator[str]:
 def _show_action(content: Content) -> Iterator[str]:
     yield f"## Manual Step Required: {inert(content['title'])}"
     yield f"**Why manual:** {inert(content['why'])}"
-    yield "\n".join(["### Instructions:", *_number(content["items"])])
+    steps = [f"{number}. {inert(item)}" for number, item in enumerate(content["items"], 1)]
+    yield "\n".join(["### Instructions:", *steps])
     yield f"**Resume:** {inert(content['signal'])}"
-
-
-def _number(items: Sequence[str], sign: str = "") -> list[str]:
-    return [f"{number}. {sign}{inert(item)}" for number, item in enumerate(items, 1)]
 
 
 def _cell(text: str) -> str:
@@ -306,25 +304,22 @@ def understand(content: Content, text: str) -> GateAnswer:
     if content["type"] == DECISION:
         for option in content["options"]:
             if option["id"].casefold() == word:
-                return _make_answer("yes", option["id"], "")
+                return blank(GateAnswer, verdict="yes", answer=option["id"])
         raise Usage(f"{said!r} is not one of the options.", hint=hint_for(content))
     if word == {VERIFY: APPROVED, ACTION: DONE}[content["type"]]:
-        return _make_answer("yes", word, "")
-    return _make_answer("no", {VERIFY: "issues", ACTION: "not done"}[content["type"]], said)
+        return blank(GateAnswer, verdict="yes", answer=word)
+    what = {VERIFY: "issues", ACTION: "not done"}[content["type"]]
+    return blank(GateAnswer, verdict="no", answer=what, text=said)
 
 
 def decline(text: str) -> GateAnswer:
     """A plain no, to whatever was asked."""
     if not text.strip():
         raise Usage("A no needs a reason.", hint='holdfast gate answer ID --no "why not"')
-    return _make_answer("no", "declined", text.strip())
+    return blank(GateAnswer, verdict="no", answer="declined", text=text.strip())
 
 
 def hint_for(content: Content) -> str:
     if content["type"] == DECISION:
         return f"Select: {join_ids([option['id'] for option in content['options']])}"
     return content["signal"]
-
-
-def _make_answer(verdict: Literal["yes", "no"], answer: str, text: str) -> GateAnswer:
-    return blank(GateAnswer, verdict=verdict, answer=answer, text=text)

@@ -113,7 +113,7 @@ def is_open(state: GateState) -> bool:
 
 def is_over(state: GateState) -> bool:
     """Whether a gate was answered, or its question taken back."""
-    return state["answer"] is not None or withdrawn_of(state) is not None
+    return state["answer"] is not None or state.get("withdrawn") is not None
 
 
 def withdrawn_of(state: GateState) -> Withdrawn | None:

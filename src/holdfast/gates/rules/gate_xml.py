@@ -11,15 +11,6 @@ from typing import TypedDict
 from xml.parsers import expat
 
 from holdfast.gates.rules import content as contents
-from holdfast.gates.rules.content import (
-    ACTION,
-    DECISION,
-    PREFIX,
-    TYPES,
-    VERIFY,
-    Content,
-    GateOption,
-)
 from holdfast.kernel.blank import blank
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.text import one_line
@@ -235,7 +226,7 @@ class XmlTask(TypedDict):
     attributes: dict[str, str]
     blocking: bool
     fields: dict[str, XmlText]
-    options: list[GateOption]
+    options: list[contents.GateOption]
     option_lines: list[int]
 
 
@@ -244,9 +235,9 @@ LARGEST = 1_000_000
 # The elements of each kind: those it must have, and those it may have.
 ELEMENTS = {
     AUTO: (("name", "action"), ("verify", "run")),
-    VERIFY: (("what-built", "how-to-verify", "resume-signal"), ()),
-    DECISION: (("decision", "options"), ("context", "resume-signal")),
-    ACTION: (("action", "why-manual", "instructions", "resume-signal"), ()),
+    contents.VERIFY: (("what-built", "how-to-verify", "resume-signal"), ()),
+    contents.DECISION: (("decision", "options"), ("context", "resume-signal")),
+    contents.ACTION: (("action", "why-manual", "instructions", "resume-signal"), ()),
 }
 BLOCKING = "blocking"
 OPTION_PARTS = ("name", "pros", "cons")
@@ -272,8 +263,8 @@ def parse(text: str) -> list[XmlTask]:
 def examine(element: Element) -> tuple[XmlTask | None, list[BadXml]]:
     """The task that a `<task>` is, if it has a type, and all that is wrong with it."""
     given = element.attributes.get("type", "")
-    type = given.removeprefix(PREFIX)
-    known = [AUTO, *(PREFIX + one for one in TYPES)]
+    type = given.removeprefix(contents.PREFIX)
+    known = [AUTO, *(contents.PREFIX + one for one in contents.TYPES)]
     if given not in known:
         what = f"there is no task of the type {given!r}." if given else "the task has no type."
         return None, [_bad(element, what, hint=f"Known are: {', '.join(known)}.")]
@@ -341,14 +332,14 @@ def content_of(
     purpose: str = "",
     cause: str = "",
     checklist: Mapping[str, bool] | None = None,
-) -> Content:
+) -> contents.Content:
     """What a checkpoint task asks."""
     text = {tag: said["text"] for tag, said in task["fields"].items()}
     signal = text.get("resume-signal", "")
-    if task["type"] == VERIFY:
+    if task["type"] == contents.VERIFY:
         built, how = text["what-built"], [text["how-to-verify"]]
         return contents.verify(built, how, url=url, signal=signal, purpose=purpose)
-    if task["type"] == DECISION:
+    if task["type"] == contents.DECISION:
         about = {"context": text.get("context", ""), "signal": signal, "purpose": purpose}
         return contents.decision(text["decision"], task["options"], **about)
     why, steps = text["why-manual"], [text["instructions"]]
@@ -356,7 +347,7 @@ def content_of(
     return contents.action(text["action"], steps, why=why, **answers)  # type: ignore[arg-type]
 
 
-def write(content: Content) -> str:
+def write(content: contents.Content) -> str:
     """The XML of a gate. Control characters, which XML cannot hold, become spaces."""
     lines: list[str] = []
 
@@ -370,10 +361,10 @@ def write(content: Content) -> str:
         lines.extend(f"    {number}. {_text(item)}" for number, item in enumerate(items, 1))
         lines.append(f"  </{tag}>")
 
-    if content["type"] == VERIFY:
+    if content["type"] == contents.VERIFY:
         element("what-built", content["title"])
         points("how-to-verify", content["items"], content["url"])
-    elif content["type"] == DECISION:
+    elif content["type"] == contents.DECISION:
         element("decision", content["title"])
         element("context", content["context"])
         lines.append("  <options>")
@@ -389,7 +380,7 @@ def write(content: Content) -> str:
         element("why-manual", content["why"])
         points("instructions", content["items"])
     element("resume-signal", content["signal"])
-    head = f'<task type="{PREFIX}{content["type"]}" gate="{BLOCKING}">'
+    head = f'<task type="{contents.PREFIX}{content["type"]}" gate="{BLOCKING}">'
     return "\n".join([head, *lines, "</task>"])
 
 
