@@ -5,15 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any, Literal, TypedDict
 
-from holdfast.budgets import stop
+from holdfast.budgets import counted, stop
 from holdfast.budgets.check import Budget, place_of
-from holdfast.budgets.counted import (
-    RAISE_OWN,
-    purpose_of_answer,
-    purpose_of_reset,
-    subject_of_answer,
-    subject_of_reset,
-)
 from holdfast.budgets.limits import (
     PROJECT_FILE,
     WAYPOINT,
@@ -91,7 +84,7 @@ def acknowledge(
         return _answered_before(state, type)
     threshold = state["pending"][type]["threshold"]
     limit = thresholds.number_at(state["limits"], STOP, type)
-    box, purpose = boxes.alert(type, value, threshold, limit), purpose_of_answer(type)
+    box, purpose = boxes.alert(type, value, threshold, limit), counted.purpose_of_answer(type)
     if person is None:
         person = people.require(budget.workspace, purpose, now=now)
         people.show(box)
@@ -127,7 +120,7 @@ def describe_stated(type: str, stated: Acknowledgment) -> str:
 def _confirm_at_terminal(
     budget: Budget, type: str, until: float | None, person: Person | None, now: int
 ) -> Answered:
-    stated, purpose = find_stated(budget)[type], purpose_of_answer(type)
+    stated, purpose = find_stated(budget)[type], counted.purpose_of_answer(type)
     shown = [describe_stated(type, stated), "If you say so, it counts."]
     person = people.require(budget.workspace, purpose, shown, now=now, person=person)
     return confirm(budget, type, person, until)
@@ -136,8 +129,10 @@ def _confirm_at_terminal(
 def confirm(budget: Budget, type: str, person: Person, until: float | None = None) -> Answered:
     """Let an acknowledgment that stands only in the protocol's file count, for a person who was seen."""
     stated = find_stated(budget)[type]
-    said, subject = {"answer": "ack", "until": until}, subject_of_answer(type, None)
-    signed = make_text(purpose_of_answer(type), subject, said, describe_stated(type, stated))
+    said, subject = {"answer": "ack", "until": until}, counted.subject_of_answer(type, None)
+    signed = make_text(
+        counted.purpose_of_answer(type), subject, said, describe_stated(type, stated)
+    )
     person = sign(budget.workspace, person, signed, command=f"holdfast guard ack {quote(type)}")
     budget.execute_now({"do": "open"}, now=clock.parse(person["at"]))
     command = {"do": "ack", "type": type, "until": until, "by": person, "session": own_id()}
@@ -172,8 +167,8 @@ def _answer(
     box: list[str],
 ) -> Answered:
     alert, said = state["pending"][type], {"answer": "ack", "until": until}
-    subject = subject_of_answer(type, alert)
-    signed = make_text(purpose_of_answer(type), subject, said, "\n".join(box))
+    subject = counted.subject_of_answer(type, alert)
+    signed = make_text(counted.purpose_of_answer(type), subject, said, "\n".join(box))
     person = sign(budget.workspace, person, signed, command=f"holdfast guard ack {quote(type)}")
     command: dict[str, Any] = {"do": "ack", "type": type, "until": until, "by": person}
     command["session"] = own_id()
@@ -216,7 +211,7 @@ def confirm_own(budget: Budget, person: Person) -> None:
     """Let the numbers of the person's own file hold in this workspace, for a person who was seen."""
     before = budget.state().get("own", {})
     own = thresholds.combine(before, find_raised(before)[1])
-    purpose, subject = RAISE_OWN, {"before": before}
+    purpose, subject = counted.RAISE_OWN, {"before": before}
     signed = make_text(purpose, subject, {"own": own}, describe_raised(before))
     person = sign(budget.workspace, person, signed, command="holdfast trust")
     command = {"do": "confirm_own", "own": own, "by": person}
@@ -234,11 +229,11 @@ def reset(budget: Budget, flags: Limits, *, now: int) -> Reset:
     shown = []
     if halt is not None:
         shown = boxes.stop(halt["type"], halt["value"], halt["threshold"], halt["level"])
-    purpose = purpose_of_reset(halt)
+    purpose = counted.purpose_of_reset(halt)
     person = people.require(budget.workspace, purpose, shown, now=now)
     now = clock.parse(person["at"])
     new = _new_limits(budget, state, flags, now)
-    said, subject = {"given": new["given"]}, subject_of_reset(state)
+    said, subject = {"given": new["given"]}, counted.subject_of_reset(state)
     signed = make_text(purpose, subject, said, "\n".join(shown))
     person = sign(budget.workspace, person, signed, command="holdfast guard reset")
     command = {"do": "reset", "by": person, **new, "before": budget.lifted_unsigned()}

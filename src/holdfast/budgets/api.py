@@ -9,13 +9,6 @@ from holdfast.budgets import acknowledge, operations
 from holdfast.budgets.acknowledge import Answered, Reset
 from holdfast.budgets.check import Budget, BudgetReport
 from holdfast.budgets.limits import PROJECT_FILE, LimitsInForce, from_flags
-from holdfast.budgets.operations import (
-    AddRequest,
-    CheckRequest,
-    Reported,
-    ReportRequest,
-    SpendingReport,
-)
 from holdfast.budgets.rules.ledger import BudgetState
 from holdfast.kernel import clock
 from holdfast.kernel.git_exclude import hide_new
@@ -58,7 +51,9 @@ class Budgets:
         if not dry_run:
             hide_new(self._budget.workspace, [FOLDER])
         lower = from_flags(limits)
-        request = CheckRequest(values=values, limits=lower, session=session, dry_run=dry_run)
+        request = operations.CheckRequest(
+            values=values, limits=lower, session=session, dry_run=dry_run
+        )
         return operations.check(self._budget, request)
 
     def add(
@@ -68,15 +63,17 @@ class Budgets:
         tokens: int | None = None,
         error: str | None = None,
         step: str | None = None,
-    ) -> Reported:
+    ) -> operations.Reported:
         """Report what this program spent; the sum of all reports."""
         hide_new(self._budget.workspace, [FOLDER])
-        request = AddRequest(cost=cost, tokens=tokens, error=error, step=step)
+        request = operations.AddRequest(cost=cost, tokens=tokens, error=error, step=step)
         return operations.add(self._budget, request)["reported"]
 
-    def report(self, *, session: str = "", agent: str = "", epic: str = "") -> SpendingReport:
+    def report(
+        self, *, session: str = "", agent: str = "", epic: str = ""
+    ) -> operations.SpendingReport:
         """What a session or an agent spent, by step, and how certain that is."""
-        request = ReportRequest(session=session, agent=agent, epic=epic)
+        request = operations.ReportRequest(session=session, agent=agent, epic=epic)
         return operations.report(self._budget, request)
 
     def limits(self) -> LimitsInForce:

@@ -18,19 +18,11 @@ from holdfast.cli.parser import amount_from, flag, text_option, together, verb
 from holdfast.cli.terminal import echo, safe, style, table
 from holdfast.kernel.errors import Declined, NotAllowed, Usage, Waiting
 from holdfast.kernel.text import plural, quote
-from holdfast.plans import runs
+from holdfast.plans import operations, runs
 from holdfast.plans.attendants import AtTerminal, Patient, is_person_here
 from holdfast.plans.discovery import has_plans
 from holdfast.plans.executors import Certificates
-from holdfast.plans.operations import (
-    RunOutcome,
-    RunRequest,
-    abandon,
-    check_plans,
-    describe,
-    resume,
-    run,
-)
+from holdfast.plans.operations import RunOutcome, RunRequest
 from holdfast.plans.rules import waves
 from holdfast.plans.rules.model import Plan, kind_of
 from holdfast.plans.runner import Execution, RunContext
@@ -100,7 +92,7 @@ def carry_out(
     except KeyboardInterrupt:
         return Reply({"run": context.run, "ended": "interrupted"}, exit_code=INTERRUPTED)
     state, halted = outcome.state, outcome.halted
-    data: dict[str, Any] = {**describe(outcome)}
+    data: dict[str, Any] = {**operations.describe(outcome)}
     ways = [f"holdfast plan show {quote(context.run)}"]
     if halted is not None:
         ways = runs.find_ways_on(state, outcome.alerts)
@@ -173,7 +165,9 @@ def run_command(call: Call, paths: tuple[str, ...], skip_validation: bool, **opt
     Without PATH, runs the plans of .autopilot/phases. After a kill, `plan resume` continues the run. Exit
     codes: 8 a person is needed and none is there; 9 a person declined; 7 a stop holds.
     """
-    plans = check_plans(call.workspace, paths, call.folder, warn, skip_validation=skip_validation)
+    plans = operations.check_plans(
+        call.workspace, paths, call.folder, warn, skip_validation=skip_validation
+    )
     return run_plans(call, plans, **options)
 
 
@@ -195,7 +189,7 @@ def run_plans(
     if reset_alerts:
         clear_alerts(call)
     request = RunRequest(plans=plans, execution=execution, **begin)
-    return carry_out(call, lambda context: run(context, request), wait=wait, quiet=quiet)
+    return carry_out(call, lambda context: operations.run(context, request), wait=wait, quiet=quiet)
 
 
 def reply_order(plans: Sequence[Plan]) -> Reply:
@@ -249,7 +243,7 @@ def resume_run(
     if state["status"] == "done":
         return Reply({"run": state["id"], "ended": "done", **runs.count(state)}, summary(state))
     execution = execution_of(call, **options)
-    work = lambda context: resume(context, state["id"], execution)  # noqa: E731
+    work = lambda context: operations.resume(context, state["id"], execution)  # noqa: E731
     return carry_out(call, work, wait=wait, quiet=quiet)
 
 
@@ -268,7 +262,7 @@ def abandon_command(call: Call, id: str, reason: str) -> Reply:
 
     Withdraws its open gates, so that its plans can run again. Keeps its records, results and worktrees.
     """
-    done = abandon(RunContext(writer=call.writer, actor=call.actor), id, reason=reason)
+    done = operations.abandon(RunContext(writer=call.writer, actor=call.actor), id, reason=reason)
     state = done["state"]
     kept = {"gates": done["gates"], "worktrees": done["worktrees"]}
     data = {"run": state["id"], "reason": reason, **kept, **runs.count(state)}
@@ -307,7 +301,7 @@ def takeoff_command(
         if not has_plans(call.workspace, paths):
             return reply_cleared(cleared)
     skips = skip_validation and not validate_only
-    plans = check_plans(call.workspace, paths, call.folder, warn, skip_validation=skips)
+    plans = operations.check_plans(call.workspace, paths, call.folder, warn, skip_validation=skips)
     if validate_only:
         return Reply({"plans": [plan["id"] for plan in plans], "valid": True}, ["Cleared."])
     if not yes and not options["dry_run"]:

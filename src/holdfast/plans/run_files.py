@@ -17,17 +17,9 @@ from holdfast.kernel.text import quote
 from holdfast.kernel.views.files import target_of
 from holdfast.kernel.workspace import Workspace
 from holdfast.plans import runs
-from holdfast.plans.rules import flight, logbook
+from holdfast.plans.rules import flight, logbook, ready
 from holdfast.plans.rules.flight import Board, FlightState, Holding
 from holdfast.plans.rules.model import Plan
-from holdfast.plans.rules.ready import (
-    is_done,
-    phase_at,
-    plan_at,
-    position_of,
-    waiting_gates,
-    wave_at,
-)
 from holdfast.plans.rules.run_model import ABANDONED, PHASE_COMPLETE, STOPPED, PlanRun
 from holdfast.plans.run_budget import RunBudget
 from holdfast.plans.runs import RunStream, one_at_a_time
@@ -103,7 +95,9 @@ class Flight:
         state, budget = self._stream.state, self._budget.budget.state()
         goes_on = not reason or reason in (PHASE_COMPLETE, ABANDONED)
         status = state["status"] if goes_on else "paused"
-        gates = [(id, state["plans"][id]["gates"][key]["gate"]) for id, key in waiting_gates(state)]
+        gates = [
+            (id, state["plans"][id]["gates"][key]["gate"]) for id, key in ready.waiting_gates(state)
+        ]
         waits = [f"a person: holdfast gate answer {quote(gate)} ({id})" for id, gate in gates]
         waits += [f"holdfast guard ack {quote(type)}" for type in self._budget.alerts]
         return {
@@ -113,8 +107,8 @@ class Flight:
             "reason": reason,
             "text": text,
             "leg": state["life"]["number"] if state["life"] else 0,
-            "wave": wave_at(state)[1],
-            "place": position_of(state),
+            "wave": ready.wave_at(state)[1],
+            "place": ready.position_of(state),
             "done": state["done"],
             "total": state["total"],
             "plans": [_row(id, plan) for id, plan in state["plans"].items()],
@@ -143,7 +137,7 @@ class Flight:
             reason,
             trigger={"type": reason, "level": None, "value": None},
             session=own_id(),
-            place=position_of(state),
+            place=ready.position_of(state),
             totals=budget["values"],
             thresholds=budget["limits"] or self._budget.budget.in_force().limits,
             acknowledgments=budget["acknowledgments"],
@@ -165,7 +159,7 @@ class Flight:
     def _make_holding(self, reason: str, text: str) -> Holding | None:
         """The holding pattern; None at the beginning of a phase, where there is nothing to hold."""
         state = self._stream.state
-        plan, place, phase = plan_at(state), position_of(state), phase_at(state)
+        plan, place, phase = ready.plan_at(state), ready.position_of(state), ready.phase_at(state)
         begun = phase is not None and any(
             state["plans"][id]["began_at"] for wave in phase["waves"] for id in wave
         )
@@ -213,5 +207,7 @@ def _logbook_of(plan: Plan) -> str:
 
 def _row(id: str, plan: PlanRun) -> tuple[str, str, int, int]:
     count = runs.count_of(plan)
-    status = "done" if plan["closed"] or is_done(plan) else "begun" if plan["began_at"] else "open"
+    status = (
+        "done" if plan["closed"] or ready.is_done(plan) else "begun" if plan["began_at"] else "open"
+    )
     return (id, status, count["done"], count["total"])

@@ -11,19 +11,8 @@ from typing import Any
 
 from holdfast.kernel import canonical_json
 from holdfast.kernel.redact import Redactor
-from holdfast.processes.supervisor import (
-    END,
-    GRACE_SECONDS,
-    KILL,
-    NOT_STARTED,
-    TICK_SECONDS,
-    Ended,
-    Job,
-    ended_of,
-    forget,
-    fork_keeper,
-    write_down,
-)
+from holdfast.processes import supervisor
+from holdfast.processes.supervisor import Ended, Job
 from holdfast.processes.tree import end_marked, kernel, send
 
 LISTEN_SECONDS = 0.1
@@ -39,11 +28,11 @@ class KeptProgram:
         self.ended: Ended | None = None
         self._pending = b""
         os.makedirs(job["own"], 0o700, exist_ok=True)
-        write_down(job)
+        supervisor.write_down(job)
         control, self.control = os.pipe()
         self.report, report = os.pipe()
         try:
-            self.process = fork_keeper(job, redactor, control, report)
+            self.process = supervisor.fork_keeper(job, redactor, control, report)
         finally:
             os.close(control)
             os.close(report)
@@ -63,7 +52,9 @@ class KeptProgram:
             if "ended" in said:
                 self.ended = self._make_ended(said["ended"])
             elif "error" in said and self.ended is None:
-                self.ended = self._make_ended({"code": NOT_STARTED, "last_line": said["error"]})
+                self.ended = self._make_ended(
+                    {"code": supervisor.NOT_STARTED, "last_line": said["error"]}
+                )
         return bool(chunk)
 
     def bury(self) -> None:
@@ -76,12 +67,12 @@ class KeptProgram:
             status = -1
         if status != 0 or self.ended is None:
             end_marked([self.job["mark"]])
-            forget(self.job)
+            supervisor.forget(self.job)
         if self.ended is None:
             self.ended = self._make_ended({"code": status, "last_line": "", "lost": True})
 
     def _make_ended(self, known: dict[str, Any]) -> Ended:
-        ended = ended_of(self.job["mark"], known["code"], known["last_line"])
+        ended = supervisor.ended_of(self.job["mark"], known["code"], known["last_line"])
         ended["seconds"] = round(time.monotonic() - self.begun, 3)
         return {**ended, **known}  # type: ignore[typeddict-item]
 
@@ -140,7 +131,7 @@ class Programs:
         try:
             self.start(job)
             while True:
-                for ended in self.wait(TICK_SECONDS):
+                for ended in self.wait(supervisor.TICK_SECONDS):
                     return ended
                 check()
         except BaseException:
@@ -151,13 +142,13 @@ class Programs:
         """Tell these to end, and wait for nothing."""
         for mark in marks:
             if mark in self._kept:
-                self._kept[mark].tell(KILL if now else END)
+                self._kept[mark].tell(supervisor.KILL if now else supervisor.END)
 
     def release(self, mark: str) -> None:
         """End what a program left in the background."""
         kept = self._kept.get(mark)
         if kept is not None:
-            kept.tell(END)
+            kept.tell(supervisor.END)
             self._until_gone([mark])
 
     def end(self, *, now: bool = False) -> list[Ended]:
@@ -167,7 +158,7 @@ class Programs:
         return self.wait(0)
 
     def _until_gone(self, marks: Sequence[str]) -> None:
-        deadline = time.monotonic() + GRACE_SECONDS + 1
+        deadline = time.monotonic() + supervisor.GRACE_SECONDS + 1
         while any(mark in self._kept for mark in marks):
             self._listen(LISTEN_SECONDS)
             if time.monotonic() > deadline:  # a keeper that was stopped hears nothing

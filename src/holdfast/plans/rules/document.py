@@ -11,15 +11,7 @@ from holdfast.kernel.errors import Usage
 from holdfast.kernel.text import nearest, one_line, split_words
 from holdfast.plans.rules import frontmatter, model, tasks
 from holdfast.plans.rules.frontmatter import BadHead, Field
-from holdfast.plans.rules.model import (
-    Document,
-    Level,
-    Place,
-    Plan,
-    PlanFinding,
-    finding,
-    has_checkpoint,
-)
+from holdfast.plans.rules.model import Document, Level, Place, Plan, PlanFinding
 
 LARGEST = 1_000_000
 FIELDS = split_words(
@@ -90,7 +82,9 @@ class _PlanReader:
     def tell(
         self, place: Place, code: str, what: str, instead: str = "", level: Level = "error"
     ) -> None:
-        self.problems.append(finding(self.path, place, code, what.rstrip("."), instead, level))
+        self.problems.append(
+            model.finding(self.path, place, code, what.rstrip("."), instead, level)
+        )
 
     def document(self) -> Document:
         if len(self.text) > LARGEST:
@@ -186,7 +180,7 @@ class _PlanReader:
             "tasks": read,
         }
         how = model.kind_of(found)
-        if read and not has_checkpoint(found) and not how["autonomous"]:
+        if read and not model.has_checkpoint(found) and not how["autonomous"]:
             line = self.fields["plan"].place[0]
             found["tasks"] = [*read, tasks.checkpoint_at_end(found, how["reason"], line)]
         return found

@@ -9,16 +9,7 @@ from holdfast.gates.rules.gate_xml import AUTO
 from holdfast.kernel.text import nearest
 from holdfast.plans.rules import model
 from holdfast.plans.rules.document import indent
-from holdfast.plans.rules.model import (
-    CHECKPOINT_KEY,
-    Document,
-    Level,
-    Plan,
-    PlanFinding,
-    finding,
-    has_checkpoint,
-    is_asked_at_end,
-)
+from holdfast.plans.rules.model import CHECKPOINT_KEY, Document, Level, Plan, PlanFinding
 from holdfast.plans.rules.waves import WaveOrder, is_outside, natural, pairs, phases
 
 AGENT_HINT = (
@@ -73,7 +64,7 @@ def _at(
         place = (where, indent(document["text"].split("\n"), where))
     else:
         place = document["places"].get(where) or document["places"].get("plan", (1, 1))
-    return finding(document["path"], place, code, what, instead, level)
+    return model.finding(document["path"], place, code, what, instead, level)
 
 
 def _gates(document: Document, plan: Plan, strict: bool) -> Iterator[PlanFinding]:
@@ -91,7 +82,7 @@ def _gates(document: Document, plan: Plan, strict: bool) -> Iterator[PlanFinding
 
 def _kind(document: Document, plan: Plan) -> Iterator[PlanFinding]:
     """Whether the plan's `autonomous` agrees with its checkpoints and with the protocol's rules."""
-    waits = has_checkpoint(plan) and not is_asked_at_end(plan)
+    waits = model.has_checkpoint(plan) and not model.is_asked_at_end(plan)
     if plan["autonomous"] and waits:
         what = "an autonomous plan has no checkpoint"
         yield _at(document, "autonomous", "AUTONOMOUS", what, "autonomous: false")
@@ -106,7 +97,7 @@ def _kind(document: Document, plan: Plan) -> Iterator[PlanFinding]:
         should = "true" if rules["autonomous"] else "false"
         what = f"by the rules this plan is autonomous: {should}. {rules['reason']}"
         yield _at(document, "autonomous", "PLAN_TYPE", what, f"autonomous: {should}", "warning")
-    elif is_asked_at_end(plan):
+    elif model.is_asked_at_end(plan):
         reason = model.kind_of(plan)["reason"]
         what = f"the plan declares no checkpoint, and a person is asked at its end. {reason}"
         instead = f"{look}, or autonomous: true"
@@ -175,7 +166,7 @@ def _answers(plans: Sequence[Plan], known: dict[str, Document]) -> Iterator[Plan
                     if taken := names.get(model.variable(name)):
                         what = f"another gate is called {taken}, too"
                         place = (task["line"], 1)
-                        yield finding(document["path"], place, "TWICE", what, "Rename one.")
+                        yield model.finding(document["path"], place, "TWICE", what, "Rename one.")
                     names.setdefault(model.variable(name), name)
 
 
