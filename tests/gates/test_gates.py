@@ -161,27 +161,17 @@ def test_a_question_for_good_keeps_its_answer(repository: Path) -> None:
         ask(VERIFY, name="send-17", once=True)
 
 
-def test_a_session_that_asks_the_same_again_asks_anew(
-    repository: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("session", "round"), [("session-1", ".2"), ("session-2", "")])
+def test_a_session_that_asks_again_asks_anew_and_the_next_one_receives_the_answer(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, session: str, round: str
 ) -> None:
-    """Its hooks told it the answer. An approval of the first build is none of the second."""
+    """Its hooks told the session the answer. An approval of the first build is none of the second."""
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "session-1")
     first = ask()
     monkeypatch.delenv("CLAUDE_CODE_SESSION_ID")
     answer(first, "approved")
-    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "session-1")
-    assert ask() == f"{first}.2"
-
-
-def test_the_next_session_receives_the_answer_of_the_one_before(
-    repository: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "session-1")
-    first = ask()
-    monkeypatch.delenv("CLAUDE_CODE_SESSION_ID")
-    answer(first, "approved")
-    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "session-2")
-    assert ask() == first
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", session)
+    assert ask() == first + round
 
 
 def test_a_name_is_for_later_use(repository: Path) -> None:

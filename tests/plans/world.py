@@ -142,9 +142,7 @@ class World:
 
     def shown(self, gate: str) -> str:
         """A gate as a person sees it."""
-        content = gates.read(self.workspace, gate)["content"]
-        assert content is not None
-        return render(content)
+        return render(gates.read(self.workspace, gate)["content"])
 
     def answer(self, gate: str, said: str, *, no: bool = False) -> None:
         """As a person who was seen; that they are asked is tested with gates."""

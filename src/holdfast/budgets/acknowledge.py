@@ -130,9 +130,8 @@ def confirm(budget: Budget, type: str, person: Person, until: float | None = Non
     """Let an acknowledgment that stands only in the protocol's file count, for a person who was seen."""
     stated = find_stated(budget)[type]
     said, subject = {"answer": "ack", "until": until}, counted.subject_of_answer(type, None)
-    signed = make_text(
-        counted.purpose_of_answer(type), subject, said, describe_stated(type, stated)
-    )
+    purpose, saw = counted.purpose_of_answer(type), describe_stated(type, stated)
+    signed = make_text(purpose, subject, said, saw)
     person = sign(budget.workspace, person, signed, command=f"holdfast guard ack {quote(type)}")
     budget.execute_now({"do": "open"}, now=clock.parse(person["at"]))
     command = {"do": "ack", "type": type, "until": until, "by": person, "session": own_id()}

@@ -70,12 +70,8 @@ def check_command(
     from what programs reported.
     """
     budget = Budget(call.workspace, actor=call.actor, now=call.now)
-    request = CheckRequest(
-        values=measure.from_flags(**values),
-        limits=limits.from_flags(given),
-        session=session,
-        dry_run=dry_run,
-    )
+    known, lower = measure.from_flags(**values), limits.from_flags(given)
+    request = CheckRequest(values=known, limits=lower, session=session, dry_run=dry_run)
     report = check(budget, request)
     warn(*report["warnings"])
     if with_log and not call.as_json:

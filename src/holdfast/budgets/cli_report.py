@@ -61,12 +61,9 @@ def report_command(
     --error.
     """
     budget = Budget(call.workspace, actor=call.actor, now=call.now)
-    added = AddRequest(
-        cost=amount_from("--add-cost", add_cost, thresholds.money),
-        tokens=amount_from("--add-tokens", add_tokens, thresholds.count),
-        error=error,
-        step=step,
-    )
+    cost = amount_from("--add-cost", add_cost, thresholds.money)
+    tokens = amount_from("--add-tokens", add_tokens, thresholds.count)
+    added = AddRequest(cost=cost, tokens=tokens, error=error, step=step)
     if (add_cost, add_tokens, error) != (None, None, None):
         return _add(budget, added)
     if step is not None:

@@ -107,13 +107,8 @@ def check(budget: Budget, request: CheckRequest) -> BudgetReport:
         for name, value in given.items()
         if value is not None
     }
-    return budget.check(
-        values,
-        request.limits,
-        session=check_id(request.session),
-        now=_now(budget),
-        dry_run=request.dry_run,
-    )
+    session, now = check_id(request.session), _now(budget)
+    return budget.check(values, request.limits, session=session, now=now, dry_run=request.dry_run)
 
 
 def add(budget: Budget, request: AddRequest) -> AddResult:

@@ -69,13 +69,7 @@ def set_limit(budget: Budget, request: SetRequest, *, now: int) -> SetResult:
     except OSError as error:
         raise from_os_error(error, f"writing {PROJECT_FILE}") from error
     shows = QUANTITIES[type].show(number)
-    return {
-        "path": PROJECT_FILE,
-        "level": level,
-        "type": type,
-        "written": shows,
-        "lowered": lowered,
-    }
+    return SetResult(path=PROJECT_FILE, level=level, type=type, written=shows, lowered=lowered)
 
 
 def _says(text: str, limits: Limits) -> bool:

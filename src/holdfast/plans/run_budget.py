@@ -137,14 +137,9 @@ class RunBudget:
         return seen
 
     def _check(self, now: int, *, dry_run: bool) -> BudgetReport:
+        place, measure = position_of(self._stream.state), self.spending.measure
         return self.budget.check(
-            None,
-            self.limits,
-            place=position_of(self._stream.state),
-            measure=self.spending.measure,
-            now=now,
-            dry_run=dry_run,
-            tells=False,
+            None, self.limits, place=place, measure=measure, now=now, dry_run=dry_run, tells=False
         )
 
     def add_error(self, task: str, why: str) -> None:

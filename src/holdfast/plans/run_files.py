@@ -95,9 +95,8 @@ class Flight:
         state, budget = self._stream.state, self._budget.budget.state()
         goes_on = not reason or reason in (PHASE_COMPLETE, ABANDONED)
         status = state["status"] if goes_on else "paused"
-        gates = [
-            (id, state["plans"][id]["gates"][key]["gate"]) for id, key in ready.waiting_gates(state)
-        ]
+        asked = ready.waiting_gates(state)
+        gates = [(id, state["plans"][id]["gates"][key]["gate"]) for id, key in asked]
         waits = [f"a person: holdfast gate answer {quote(gate)} ({id})" for id, gate in gates]
         waits += [f"holdfast guard ack {quote(type)}" for type in self._budget.alerts]
         return {
@@ -207,7 +206,6 @@ def _logbook_of(plan: Plan) -> str:
 
 def _row(id: str, plan: PlanRun) -> tuple[str, str, int, int]:
     count = runs.count_of(plan)
-    status = (
-        "done" if plan["closed"] or ready.is_done(plan) else "begun" if plan["began_at"] else "open"
-    )
+    status = "begun" if plan["began_at"] else "open"
+    status = "done" if plan["closed"] or ready.is_done(plan) else status
     return (id, status, count["done"], count["total"])

@@ -55,11 +55,8 @@ def every(workspace: Workspace) -> Iterator[RunState]:
     if not workspace.exists():
         return
     found = load_all(workspace.journal, rules, rules.STREAMS)
-    yield from sorted(
-        (state for state, _ in found if state["status"]),
-        key=lambda state: (state["begun_at"], state["id"]),
-        reverse=True,
-    )
+    known = [state for state, _ in found if state["status"]]
+    yield from sorted(known, key=lambda state: (state["begun_at"], state["id"]), reverse=True)
 
 
 def list_unfinished(workspace: Workspace) -> list[RunState]:

@@ -52,9 +52,8 @@ class KeptProgram:
             if "ended" in said:
                 self.ended = self._make_ended(said["ended"])
             elif "error" in said and self.ended is None:
-                self.ended = self._make_ended(
-                    {"code": supervisor.NOT_STARTED, "last_line": said["error"]}
-                )
+                known = {"code": supervisor.NOT_STARTED, "last_line": said["error"]}
+                self.ended = self._make_ended(known)
         return bool(chunk)
 
     def bury(self) -> None:

@@ -248,13 +248,8 @@ def _answer(state: GateState, command: Any, now: int) -> Decision:
             hint=f"A person answers in a terminal of their own: holdfast gate answer {quote(state['id'])}",
             kind="no_person",
         )
-    answer: GateAnswer = {
-        **read_answer(state["content"], command),
-        "person": command["person"],
-        "saw": command["saw"],
-        "at": clock.stamp(now),
-    }
-    return Decision([("answered", answer)])
+    given = {"person": command["person"], "saw": command["saw"], "at": clock.stamp(now)}
+    return Decision([("answered", {**read_answer(state["content"], command), **given})])
 
 
 def read_answer(content: Content, command: Any) -> GateAnswer:

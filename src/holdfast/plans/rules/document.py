@@ -82,9 +82,8 @@ class _PlanReader:
     def tell(
         self, place: Place, code: str, what: str, instead: str = "", level: Level = "error"
     ) -> None:
-        self.problems.append(
-            model.finding(self.path, place, code, what.rstrip("."), instead, level)
-        )
+        found = model.finding(self.path, place, code, what.rstrip("."), instead, level)
+        self.problems.append(found)
 
     def document(self) -> Document:
         if len(self.text) > LARGEST:

@@ -111,15 +111,9 @@ def finding(
 ) -> PlanFinding:
     """A finding at a line and a column of a file."""
     line, column = place
-    return {
-        "path": path,
-        "line": line,
-        "column": column,
-        "code": code,
-        "level": level,
-        "what": what,
-        "instead": instead,
-    }
+    return PlanFinding(
+        path=path, line=line, column=column, code=code, level=level, what=what, instead=instead
+    )
 
 
 CHECKPOINT_KEY = "checkpoint"
