@@ -251,7 +251,7 @@ def answer_alert(workspace: Workspace, words: Mapping[str, str], person: Person)
     state = budget.state()
     pending = state["pending"].get(type)
     typed = words.get("until", "").strip() if answer == "ack" and pending else ""
-    stop = number_at(state["limits"], STOP, type)
+    stop = number_at(state["limits"], STOP, type) if typed else 0.0
     if pending and typed and problem_of(type, typed, pending["value"], stop):
         # The board says what is wrong with it, in the place where it was typed.
         place = f"{words['workspace']}-{type}"
