@@ -5,25 +5,19 @@ from __future__ import annotations
 import os
 import sys
 import textwrap
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import click
 
 from holdfast.away import tell
-from holdfast.away.digest import URGENT
-from holdfast.away.look_back import AwayRequest, look_back
+from holdfast.away.digest import URGENT, AwaySession
+from holdfast.away.look_back import Away, AwayRequest, look_back
 from holdfast.away.looked import keep_looked
 from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ProgressLine, safe, style, terminal_size
 from holdfast.kernel.durations import instant_since
 from holdfast.kernel.text import fit, plural, quote, width
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from holdfast.away.digest import AwaySession
-    from holdfast.away.look_back import Away
 
 USUAL_WIDTH, WIDEST, NARROWEST = 80, 100, 40
 # Of more sessions than these, only those that need a person get a paragraph.

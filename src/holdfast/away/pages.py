@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from holdfast.away import tell
-from holdfast.away.look_back import AwayRequest, look_back
+from holdfast.away.digest import AwaySession
+from holdfast.away.look_back import Away, AwayRequest, look_back
 from holdfast.away.looked import keep_looked, read_looked
 from holdfast.kernel import clock
 from holdfast.kernel.errors import HoldfastError
-from holdfast.web.table import PageChange, Pages, Section, link_to
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from holdfast.away.digest import AwaySession
-    from holdfast.away.look_back import Away
-    from holdfast.kernel.rules import Person
-    from holdfast.kernel.workspace import Workspace
-    from holdfast.web.table import PageContext
+from holdfast.kernel.rules import Person
+from holdfast.kernel.workspace import Workspace
+from holdfast.web.table import PageChange, PageContext, Pages, Section, link_to
 
 MOST, MOST_READ, SEARCH_EVERY = 3, 20, 20.0
 

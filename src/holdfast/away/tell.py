@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from holdfast.away.digest import AwaySession, FailedCommand
+from holdfast.away.look_back import Away
 from holdfast.clients.table import title_of
 from holdfast.kernel import clock
 from holdfast.kernel.durations import describe_age
 from holdfast.kernel.money import dollars
 from holdfast.kernel.text import code, literal, one_line, plural, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from holdfast.away.digest import AwaySession, FailedCommand
-    from holdfast.away.look_back import Away
 
 LABELS = {
     "waits": "waits for you",

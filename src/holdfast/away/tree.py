@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
 from holdfast.git.repository import GitError, locate
+from holdfast.git.run import Running
 from holdfast.git.status import parse, parse_branch, start_status
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.plain_file import read_plain
 from holdfast.session.world import is_own
-
-if TYPE_CHECKING:
-    from holdfast.git.run import Running
 
 # A work tree for which git needs longer is left out: nobody waits for it in the morning.
 SECONDS = 5.0

@@ -8,19 +8,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from holdfast.kernel.errors import HoldfastError, NotFound
 from holdfast.kernel.lock import WorkspaceLock
 from holdfast.kernel.plain_file import write_synced
 from holdfast.kernel.trust import WORKSPACES, listed_workspaces, notice_arrival
-from holdfast.kernel.workspace import discover, user_folder, worktrees
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from holdfast.kernel.workspace import Workspace
-
+from holdfast.kernel.workspace import Workspace, discover, user_folder, worktrees
 
 SCHEMA = 1
 

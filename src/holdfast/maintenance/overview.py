@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
 from holdfast.clients.condition import clients_with_ours
 from holdfast.clients.installation import detect, server
@@ -10,14 +10,15 @@ from holdfast.clients.table import CLIENTS
 from holdfast.git.repository import read_head
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.streams import reads_offline
+from holdfast.kernel.workspace import Workspace
 from holdfast.maintenance import known_roots
-from holdfast.maintenance.status import list_attention, show
-from holdfast.session.session_list import command_to_resume, first_to_resume, list_sessions
-
-if TYPE_CHECKING:
-    from holdfast.kernel.workspace import Workspace
-    from holdfast.maintenance.status import ShownAttention
-    from holdfast.session.session_list import ListedSession
+from holdfast.maintenance.status import ShownAttention, list_attention, show
+from holdfast.session.session_list import (
+    ListedSession,
+    command_to_resume,
+    first_to_resume,
+    list_sessions,
+)
 
 MOST_SESSIONS = 3
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from holdfast.git.repository import GitError, locate
 from holdfast.git.run import git, run
@@ -15,9 +14,7 @@ from holdfast.kernel.crash import reached
 from holdfast.kernel.erased_text import list_bytes
 from holdfast.kernel.lock import WorkspaceLock
 from holdfast.kernel.text import quote
-
-if TYPE_CHECKING:
-    from holdfast.kernel.workspace import Workspace
+from holdfast.kernel.workspace import Workspace
 
 # Snapshots, and what features keep beside them.
 PRIVATE_REFS = "refs/holdfast"

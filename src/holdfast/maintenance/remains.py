@@ -6,10 +6,10 @@ import contextlib
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
 from holdfast import registry
-from holdfast.clients.installation import uninstall
+from holdfast.clients.installation import Done, uninstall
 from holdfast.clients.launcher import folder_of_user
 from holdfast.clients.table import NAMES
 from holdfast.git.repository import GitError
@@ -18,15 +18,11 @@ from holdfast.git.snapshot import REFS
 from holdfast.journal.postgres.url import without_password
 from holdfast.kernel.errors import HoldfastError, from_os_error
 from holdfast.kernel.text import quote
-from holdfast.kernel.workspace import TOOL_FOLDER, user_folder, worktrees
+from holdfast.kernel.workspace import TOOL_FOLDER, Workspace, user_folder, worktrees
 from holdfast.maintenance import known_roots
+from holdfast.parts import Copies
 from holdfast.people import person
 from holdfast.session.snapshots import pushed_refs
-
-if TYPE_CHECKING:
-    from holdfast.clients.installation import Done
-    from holdfast.kernel.workspace import Workspace
-    from holdfast.parts import Copies
 
 PRIVATE_REFS = "refs/holdfast"
 PURPOSE = "remove everything that holdfast keeps of this project"

@@ -8,7 +8,7 @@ pictures hold what the user's own files hold: they are not redacted when they ar
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, TypedDict
+from typing import Any, TypedDict
 
 from holdfast.clients.usage import tally as usage
 from holdfast.kernel import canonical_json, config
@@ -16,19 +16,15 @@ from holdfast.kernel.commit import Order, commit
 from holdfast.kernel.digest import id_of
 from holdfast.kernel.errors import Conflict, NotAllowed, StoreAway
 from holdfast.kernel.plain_file import read_plain, write_synced
+from holdfast.kernel.redact import Redactor
 from holdfast.kernel.redact_rules import RULES_VERSION
 from holdfast.kernel.rules import Decision
 from holdfast.kernel.state import PURGED, load
 from holdfast.kernel.streams import is_known, list_exact, open_writer, rules_of
+from holdfast.kernel.workspace import Workspace
 from holdfast.maintenance import purge
 from holdfast.maintenance.history import find_decisions, read_journal, require_person
 from holdfast.session import observation
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from holdfast.kernel.redact import Redactor
-    from holdfast.kernel.workspace import Workspace
 
 
 class Stored(TypedDict):

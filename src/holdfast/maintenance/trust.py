@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any, TypedDict
 
 from holdfast import registry
 from holdfast.journal.postgres.url import without_password
@@ -13,13 +13,11 @@ from holdfast.kernel import config
 from holdfast.kernel import trust as kernel_trust
 from holdfast.kernel.errors import NotAllowed, NotFound
 from holdfast.kernel.project_home import take_over, tree_journal
+from holdfast.kernel.workspace import Workspace
 from holdfast.parts import Trustable
 from holdfast.people.person import require
 from holdfast.remote.address import SETTING
 from holdfast.session import ccc_files
-
-if TYPE_CHECKING:
-    from holdfast.kernel.workspace import Workspace
 
 JOURNAL = "journal"
 JOURNAL_MAY = (

@@ -7,7 +7,7 @@ import inspect
 import os
 import typing
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.prompts import Prompt
@@ -23,11 +23,9 @@ from holdfast.kernel.stops import refuse_stopped
 from holdfast.kernel.streams import actor, open_writer
 from holdfast.kernel.text import quoted, safe
 from holdfast.kernel.workspace import Workspace, discover
+from holdfast.kernel.writer import Writer
 from holdfast.people.removed_stops import restore
 from holdfast.remote.offline import away_message, can_work_offline, reachable, start_forwarder
-
-if TYPE_CHECKING:
-    from holdfast.kernel.writer import Writer
 
 SCHEMA = 1
 ENVELOPE = "holdfast/envelope"

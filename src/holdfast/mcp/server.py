@@ -7,8 +7,8 @@ request carries everything.
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Any, BinaryIO
 
 import anyio
 import anyio.to_thread
@@ -33,6 +33,7 @@ from mcp_types import (
 from mcp_types.jsonrpc import JSONRPCNotification, jsonrpc_message_adapter
 from pydantic import ValidationError
 from pydantic_core import to_json
+from starlette.applications import Starlette
 
 from holdfast import registry
 from holdfast.kernel import canonical_json
@@ -40,15 +41,8 @@ from holdfast.kernel.errors import HoldfastError, NotFound, Usage
 from holdfast.kernel.text import nearest
 from holdfast.mcp import resources
 from holdfast.mcp.call import ToolCall, error_text, failure_result
-from holdfast.mcp.greeting import LONGEST_LINE, claim_stdin
+from holdfast.mcp.greeting import LONGEST_LINE, Greeting, claim_stdin
 from holdfast.version import __version__
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from starlette.applications import Starlette
-
-    from holdfast.mcp.greeting import Greeting
 
 INSTRUCTIONS = (
     "Holdfast keeps what you know about your work. Where its hooks run, it records by itself and a session starts with "

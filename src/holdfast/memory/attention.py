@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from holdfast.clients import kept
 from holdfast.clients.discovery import SessionPlace, finder_of
@@ -11,12 +11,8 @@ from holdfast.clients.table import home_of
 from holdfast.kernel import clock
 from holdfast.kernel.canonical_json import read_table
 from holdfast.kernel.text import plural
+from holdfast.kernel.workspace import Workspace
 from holdfast.registry import SETTINGS, Attention
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from holdfast.kernel.workspace import Workspace
 
 # Claude Code deletes a transcript so many days after its last line, unless its settings say otherwise.
 CLEANUP_DAYS, CLEANUP_SETTING = 30, "cleanupPeriodDays"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import click
 
@@ -17,14 +17,9 @@ from holdfast.kernel.errors import Usage
 from holdfast.kernel.text import one_line as flatten
 from holdfast.kernel.text import plural
 from holdfast.memory import consent, index
-from holdfast.memory.find import FindRequest, find
+from holdfast.memory.find import Finding, FindRequest, Hit, find
 from holdfast.memory.hooks import DAYS, OFF, keep_later
 from holdfast.memory.search import split_marked
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from holdfast.memory.find import Finding, Hit
 
 WHAT = {
     "asked": "you",

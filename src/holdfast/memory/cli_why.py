@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import click
 
@@ -11,12 +11,7 @@ from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ProgressLine, at_home, safe, style
 from holdfast.clients.table import title_of
 from holdfast.kernel.text import one_line, plural
-from holdfast.memory.why import UNKNOWN, split_place, why
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from holdfast.memory.why import Reasons, Writer
+from holdfast.memory.why import UNKNOWN, Reasons, Writer, split_place, why
 
 WIDTH = 96
 

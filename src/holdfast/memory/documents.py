@@ -6,19 +6,15 @@ what is said of the work. What a tool printed is left out, but for the end of a 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Literal
 
+from holdfast.clients.conversation import SessionEvent
 from holdfast.memory.tokens import split
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Literal
-
-    from holdfast.clients.conversation import SessionEvent
-
-    What = Literal["asked", "said", "ran", "edited", "looked", "called", "noted", "failed"]
-    Table = Literal["core", "talk"]
+What = Literal["asked", "said", "ran", "edited", "looked", "called", "noted", "failed"]
+Table = Literal["core", "talk"]
 
 # How many letters a document of each table holds at most.
 LONGEST: dict[Table, int] = {"core": 4000, "talk": 3000}

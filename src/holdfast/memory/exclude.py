@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+from collections.abc import Mapping
+from typing import Any
 
 SETTING, VARIABLE = "memory.exclude", "HOLDFAST_MEMORY_EXCLUDE"
 EVERYTHING, THIS = "*", "."

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import Literal, TypedDict
 
 from holdfast.clients.discovery import Everywhere, SessionPlace
 from holdfast.clients.table import own_id
 from holdfast.kernel import clock
 from holdfast.kernel.errors import Usage
 from holdfast.memory.consent import may_index_all
-from holdfast.memory.index import use_index
+from holdfast.memory.index import Index, IndexedSession, use_index
 from holdfast.memory.open import command_to_open
-from holdfast.memory.search import Question, choose_lines, rank
+from holdfast.memory.search import Line, Question, choose_lines, rank
 from holdfast.memory.tokens import read_question
 from holdfast.memory.update import LONGEST_SECONDS, drop_excluded, update
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from holdfast.memory.index import Index, IndexedSession
-    from holdfast.memory.search import Line
-
-    FileState = Literal["unchanged", "changed", "gone"]
+FileState = Literal["unchanged", "changed", "gone"]
 
 MOST_FILES = 3
 # A file may be written so much later than the client notes the edit.

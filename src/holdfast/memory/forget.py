@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 import apsw
 
 from holdfast.clients import kept
+from holdfast.clients.conversation import SessionEvent
 from holdfast.kernel.erased_text import list_forms
 from holdfast.kernel.plain_file import read_plain, write_synced
-from holdfast.memory.index import folder, make_folder, open_known, path
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from holdfast.clients.conversation import SessionEvent
-    from holdfast.kernel.workspace import Workspace
-    from holdfast.memory.index import Index
+from holdfast.kernel.workspace import Workspace
+from holdfast.memory.index import Index, folder, make_folder, open_known, path
 
 FILE, LARGEST = "forgotten.json", 1 << 22
 

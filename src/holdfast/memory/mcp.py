@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterator
+from typing import Annotated
 
 from pydantic import Field
 
@@ -11,15 +12,9 @@ from holdfast.kernel.errors import Usage
 from holdfast.kernel.text import one_line, safe
 from holdfast.mcp.call import ToolAnswer, ToolCall, tool
 from holdfast.memory.cli import WHAT
-from holdfast.memory.find import FindRequest
+from holdfast.memory.find import Finding, FindRequest
 from holdfast.memory.find import find as find_sessions
-from holdfast.memory.why import UNKNOWN, split_place, why
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from holdfast.memory.find import Finding
-    from holdfast.memory.why import Reasons
+from holdfast.memory.why import UNKNOWN, Reasons, split_place, why
 
 MOST_HITS, LONGEST = 5, 160
 

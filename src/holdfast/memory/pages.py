@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from holdfast.clients.discovery import SessionPlace
 from holdfast.clients.table import title_of
 from holdfast.kernel.errors import HoldfastError
 from holdfast.memory.cli import WHAT
 from holdfast.memory.consent import may_index_all
-from holdfast.memory.find import FindRequest, find
+from holdfast.memory.find import Finding, FindRequest, Hit, find
 from holdfast.memory.search import split_marked
 from holdfast.web.table import Page, PageContext, Pages, link_to
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from holdfast.memory.find import Finding, Hit
-    from holdfast.web.workspaces import ServedWorkspace
+from holdfast.web.workspaces import ServedWorkspace
 
 MOST_HITS = 20
 # The page answers with what is indexed by then; the next look reads on.

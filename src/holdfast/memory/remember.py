@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, TypedDict
+from collections.abc import Callable
+from typing import TypedDict
 
 from holdfast.clients import kept
 from holdfast.clients.discovery import Everywhere, SessionPlace
 from holdfast.clients.lines import size_of
 from holdfast.kernel import clock, config
+from holdfast.kernel.workspace import Workspace
 from holdfast.memory import index as stored
 from holdfast.memory.consent import may_index_all
-from holdfast.memory.index import use_index
+from holdfast.memory.index import Index, use_index
 from holdfast.memory.keep import KEEP_DAYS, keep_sessions
-from holdfast.memory.update import update
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from holdfast.kernel.workspace import Workspace
-    from holdfast.memory.index import Index
-    from holdfast.memory.update import Updated
+from holdfast.memory.update import Updated, update
 
 STAMP = "remembered"
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypedDict
+from typing import Any, TypedDict
 
+from holdfast.clients.conversation import SessionEvent
 from holdfast.clients.discovery import Everywhere, SessionPlace, found_session
 from holdfast.git.repository import GitError, locate
 from holdfast.git.run import git
@@ -15,19 +17,12 @@ from holdfast.kernel.plain_file import read_plain
 from holdfast.kernel.redact import Redactor
 from holdfast.kernel.text import one_line
 from holdfast.memory.consent import may_index_all
-from holdfast.memory.index import use_index
+from holdfast.memory.index import Index, IndexedSession, use_index
 from holdfast.memory.open import command_to_open
 from holdfast.memory.update import Rules, update
 from holdfast.observe.fold import observe
 from holdfast.observe.outcome import ends_of, is_check, steps_of
 from holdfast.session.edits import read_all
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from typing import Any
-
-    from holdfast.clients.conversation import SessionEvent
-    from holdfast.memory.index import Index, IndexedSession
 
 LARGEST_FILE = 4 << 20
 MOST_NAMES, MOST_SESSIONS, MOST_READ = 20, 5, 40

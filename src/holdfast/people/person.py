@@ -14,9 +14,9 @@ import pwd
 import termios
 import time
 import weakref
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING
 from unicodedata import east_asian_width
 
 from holdfast.kernel import clock
@@ -25,13 +25,8 @@ from holdfast.kernel.errors import HoldfastError, NotAllowed
 from holdfast.kernel.rules import Person
 from holdfast.kernel.streams import actor, open_writer
 from holdfast.kernel.text import safe, split_words
+from holdfast.kernel.workspace import Workspace
 from holdfast.people.rules.people import STREAM
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from holdfast.kernel.workspace import Workspace
-
 
 # The variables that clients give to what they start, and that our own agents have, with their sources.
 MARKS_FILE = os.path.join(os.path.dirname(__file__), "agent_marks.json")

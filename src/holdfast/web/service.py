@@ -12,18 +12,15 @@ import json
 import os
 import secrets
 import time
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from holdfast.kernel.errors import Conflict, NotFound
 from holdfast.kernel.plain_file import write_synced
 from holdfast.kernel.workspace import user_folder
 from holdfast.processes import identity
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from holdfast.web.urls import Address
+from holdfast.web.urls import Address
 
 SERVER = "server.json"
 LINK_SECONDS = 600.0

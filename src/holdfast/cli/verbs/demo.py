@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import textwrap
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import click
 
@@ -13,9 +13,6 @@ from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import style
 from holdfast.maintenance.demo import StoryLine, tell
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # Seconds for a line of each kind, for a person who reads along.
 PACE = {"chapter": 0.8, "text": 0.8, "does": 0.9, "command": 0.7, "output": 0.06, "end": 0.0}

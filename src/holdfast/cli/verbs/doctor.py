@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import click
 
@@ -11,11 +11,7 @@ from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ProgressLine, safe, style
 from holdfast.kernel.text import plural
 from holdfast.maintenance.doctor import diagnose
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from holdfast.parts import Check
+from holdfast.parts import Check
 
 MARKS = {"ok": ("ok", "green"), "warning": ("look", "yellow"), "problem": ("BAD", "red")}
 

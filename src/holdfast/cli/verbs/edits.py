@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import click
 
@@ -15,12 +15,14 @@ from holdfast.kernel.errors import Conflict
 from holdfast.kernel.text import command as command_line
 from holdfast.kernel.text import plural, quote
 from holdfast.pack.handover_text import age_of
-from holdfast.session.edits import apply_edits, root_of, show_edits
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from holdfast.session.edits import EditedFile, EditsRequest, SessionEdits
+from holdfast.session.edits import (
+    EditedFile,
+    EditsRequest,
+    SessionEdits,
+    apply_edits,
+    root_of,
+    show_edits,
+)
 
 COLOURS = {"missing": "yellow", "guarded": "yellow", "present": "green", "conflict": "red"}
 SHOWN_PROBLEMS = 5

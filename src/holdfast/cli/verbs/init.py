@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -11,19 +11,14 @@ from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ProgressLine, one_line, safe, style, table
 from holdfast.clients.condition import clients_with_ours, conditions, hook_runs
-from holdfast.clients.installation import detect, server, set_up
+from holdfast.clients.installation import FoundClient, Setup, detect, server, set_up
 from holdfast.clients.table import CLIENTS, NAMES, title_of
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.kernel.text import quote
 from holdfast.maintenance import known_roots
-from holdfast.maintenance.remains import remove_everything, remove_from_clients
-from holdfast.maintenance.trust import gather, grant, value_text, withdraw
+from holdfast.maintenance.remains import Remain, remove_everything, remove_from_clients
+from holdfast.maintenance.trust import TrustReport, gather, grant, value_text, withdraw
 from holdfast.session.progress_file import describe_files
-
-if TYPE_CHECKING:
-    from holdfast.clients.installation import FoundClient, Setup
-    from holdfast.maintenance.remains import Remain
-    from holdfast.maintenance.trust import TrustReport
 
 INIT_SAID = {"installed": "Installed", "already": "Installed already", "left": "Left as it is"}
 WOULD = {"installed": "Would write", "already": "Written already", "left": "Would leave"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import click
 
@@ -10,13 +10,8 @@ from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ProgressLine, one_line, safe, style, table
 from holdfast.clients.table import title_of
-from holdfast.maintenance.overview import gather
+from holdfast.maintenance.overview import Overview, gather
 from holdfast.session.session_list import describe_last_activity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from holdfast.maintenance.overview import Overview
 
 LONGEST_REQUEST = 40
 

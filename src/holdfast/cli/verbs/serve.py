@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
@@ -13,7 +12,7 @@ from holdfast.cli.terminal import safe
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.kernel.text import command as command_line
 from holdfast.kernel.text import plural
-from holdfast.kernel.workspace import discover
+from holdfast.kernel.workspace import Workspace, discover
 from holdfast.maintenance import known_roots
 from holdfast.people import person
 from holdfast.processes.distribution import install_command
@@ -27,10 +26,7 @@ from holdfast.web.service import (
     take_link,
     write_down,
 )
-
-if TYPE_CHECKING:
-    from holdfast.kernel.workspace import Workspace
-    from holdfast.web.urls import Address
+from holdfast.web.urls import Address
 
 TAILNET = "https://THIS-MACHINE.TAILNET.ts.net"
 

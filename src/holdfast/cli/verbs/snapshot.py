@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import click
 
@@ -14,17 +14,13 @@ from holdfast.cli.parser import VerbGroup, verb
 from holdfast.cli.terminal import ago, safe, style, table
 from holdfast.git import remote as remotes
 from holdfast.git import snapshot
+from holdfast.git.remote import Shared
 from holdfast.git.restore import restore as restore_work_tree
+from holdfast.git.snapshot import Difference, Shown, Snapshot
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.places import PlaceFinder
 from holdfast.kernel.text import plural, quote
 from holdfast.session import snapshots
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from holdfast.git.remote import Shared
-    from holdfast.git.snapshot import Difference, Shown, Snapshot
 
 SHOWN = 40
 

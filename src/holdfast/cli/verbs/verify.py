@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import click
 
@@ -10,12 +10,7 @@ from holdfast.cli.frame import Call, Reply
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ProgressLine, safe, style
 from holdfast.kernel.text import plural
-from holdfast.maintenance.history import verify
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from holdfast.maintenance.history import Verification
+from holdfast.maintenance.history import Verification, verify
 
 
 @click.command("verify")

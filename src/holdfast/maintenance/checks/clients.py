@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from holdfast.clients import launcher
-from holdfast.clients.condition import conditions
+from holdfast.clients.condition import HookRuns, conditions
 from holdfast.clients.installation import install, server
 from holdfast.kernel import clock, failures
 from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.text import plural
+from holdfast.kernel.workspace import Workspace
 from holdfast.pack.handover_text import how_long
 from holdfast.parts import Check, accept, fail, warn
 from holdfast.processes.distribution import FOREIGN, NAME, find_foreign_package
 from holdfast.version import __version__
-
-if TYPE_CHECKING:
-    from holdfast.clients.condition import HookRuns
-    from holdfast.kernel.workspace import Workspace
 
 
 def check_clients(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import apsw
 
@@ -17,7 +18,7 @@ from holdfast.kernel.streams import list_unknown, open_writer
 from holdfast.kernel.text import plural
 from holdfast.kernel.trust import made_elsewhere_until
 from holdfast.kernel.views import quarantine
-from holdfast.kernel.workspace import worktrees
+from holdfast.kernel.workspace import Workspace, worktrees
 from holdfast.maintenance import purge, stored_secrets
 from holdfast.maintenance.backup import describe, salvage
 from holdfast.maintenance.checks import explain_read_only
@@ -27,12 +28,6 @@ from holdfast.people.person import require
 from holdfast.remote import facts
 from holdfast.remote.identity import name_of
 from holdfast.remote.move import astray, join_hint, list_alike, server_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
-
-    from holdfast.kernel.workspace import Workspace
 
 UNFINISHED_AGE = clock.HOUR
 # What `--fix` does about a damaged file: no copy is needed, and the damaged file is kept.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from glob import iglob
-from typing import TYPE_CHECKING
 
 from holdfast.clients.installation import hide_from_git, made_settings
 from holdfast.git.repository import GitError
@@ -24,15 +24,10 @@ from holdfast.kernel.tree_file import TreeFile, place_new
 from holdfast.kernel.views import quarantine
 from holdfast.kernel.views.asides import list_strange_asides
 from holdfast.kernel.views.files import content_digest, identity_of, target_of
-from holdfast.kernel.workspace import TOOL_FOLDER, worktrees
+from holdfast.kernel.workspace import TOOL_FOLDER, Workspace, worktrees
 from holdfast.maintenance import conflicts
 from holdfast.maintenance.checks import explain_read_only
 from holdfast.parts import Check, accept, fail, warn
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from holdfast.kernel.workspace import Workspace
 
 DEEPEST = 500
 
