@@ -14,12 +14,31 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from typing import Any
+    from typing import Any, dataclass_transform
+else:
+
+    def dataclass_transform() -> Callable[[type], type]:
+        return lambda kind: kind
+
 
 GROUP = "holdfast.features"
 
 
-class StreamKind:
+@dataclass_transform()
+class TableRow:
+    """A row of a feature's tables, with the fields that its class lists. It is no dataclass: to load these takes a
+    hook as long as half a bare interpreter."""
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        fields = self.__annotations__
+        named |= zip(fields, values, strict=False)
+        if not fields.keys() >= named.keys():
+            strange = ", ".join(named.keys() - fields.keys())
+            raise TypeError(f"{type(self).__name__} has no {strange}")
+        self.__dict__ = named
+
+
+class StreamKind(TableRow):
     """What holds for all streams of one kind.
 
     `rules` names the module with its five functions. A stream `of_one_life` belongs to one session
@@ -33,82 +52,53 @@ class StreamKind:
     `is_said` says that its records are words and no acts: a purge removes them as a whole.
     """
 
-    def __init__(
-        self,
-        name: str,
-        rules: str,
-        *,
-        of_one_life: bool = False,
-        is_fenced: bool = False,
-        is_decided: bool = False,
-        is_said: bool = False,
-        mirrored: bool = False,
-        follower: str = "",
-        found_by: str = "",
-        acts: tuple[str, ...] = (),
-        word: str = "",
-    ) -> None:
-        self.name = name
-        self.rules = rules
-        self.word = word or name
-        self.of_one_life = of_one_life
-        self.is_fenced = is_fenced
-        self.is_decided = is_decided
-        self.is_said = is_said
-        self.mirrored = mirrored
-        self.follower = follower
-        self.found_by = found_by
-        self.acts = acts
+    name: str
+    rules: str
+    of_one_life: bool = False
+    is_fenced: bool = False
+    is_decided: bool = False
+    is_said: bool = False
+    mirrored: bool = False
+    follower: str = ""
+    found_by: str = ""
+    acts: tuple[str, ...] = ()
+    word: str = ""
 
 
-class Setting:
+class Setting(TableRow):
     """One setting: its default, whose type is the setting's, and its meaning.
 
     A setting with a `guard` counts in a file only after `holdfast trust`; the guard says what it may do. One that is
     `environment_only` cannot stand in a file.
     """
 
-    def __init__(
-        self, default: Any, meaning: str, *, guard: str = "", environment_only: bool = False
-    ) -> None:
-        self.default = default
-        self.meaning = meaning
-        self.guard = guard
-        self.environment_only = environment_only
+    default: Any
+    meaning: str
+    guard: str = ""
+    environment_only: bool = False
 
 
-class Verb:
+class Verb(TableRow):
     """One command of the command line: its line in `--help`, its group there, and the module that holds it.
 
     `inner` are the verbs of a verb, each with its line. `modules` names the module of an inner verb that is not in
     `module`. A module holds a verb as `<verb>_command`, or as `command`.
     """
 
-    def __init__(
-        self,
-        name: str,
-        line: str,
-        group: str,
-        module: str,
-        *,
-        help: str = "",
-        inner: Mapping[str, str] | None = None,
-        modules: Mapping[str, str] | None = None,
-    ) -> None:
-        self.name = name
-        self.line = line
-        self.group = group
-        self.module = module
-        self.help = help or line
-        self.inner = inner or {}
-        self.modules = modules or {}
+    name: str
+    line: str
+    group: str
+    module: str
+    help: str = ""
+    inner: Mapping[str, str] = {}
+    modules: Mapping[str, str] = {}
 
 
 # How urgent something that needs a person is; `status` lists the smallest first.
 STOPPED, WAITS, SETTINGS, BROKEN, STALLED = range(5)
 
 
-class Attention:
+class Attention(TableRow):
     """Something that a person should look at, and the command for it.
 
     `urgency` is one of the numbers above: what stops agents; a question that waits for a person; settings that do not
@@ -116,29 +106,22 @@ class Attention:
     in a place of its own.
     """
 
-    def __init__(self, what: str, next: str, urgency: int, *, has_card: bool = False) -> None:
-        self.what = what
-        self.next = next
-        self.urgency = urgency
-        self.has_card = has_card
+    what: str
+    next: str
+    urgency: int
+    has_card: bool = False
 
 
-class StatusLine:
+class StatusLine(TableRow):
     """What a feature adds to the line under a client's prompt: parts that come first and parts that come last, each
     with its colour, and the limits by which its numbers are coloured, by level and type."""
 
-    def __init__(
-        self,
-        first: Sequence[tuple[str, str]] = (),
-        last: Sequence[tuple[str, str]] = (),
-        limits: Mapping[str, Mapping[str, float]] | None = None,
-    ) -> None:
-        self.first = first
-        self.last = last
-        self.limits = limits or {}
+    first: Sequence[tuple[str, str]] = ()
+    last: Sequence[tuple[str, str]] = ()
+    limits: Mapping[str, Mapping[str, float]] = {}
 
 
-class Feature:
+class Feature(TableRow):
     """What a feature gives to the rest of the house. Each value is a table, or the name of a module or function
     (`package.module:function`) that is imported when it is called.
 
@@ -171,60 +154,31 @@ class Feature:
         offers: what it answers to questions of others, by the question: the name of a function.
     """
 
-    def __init__(
-        self,
-        name: str,
-        *,
-        rank: int = 100,
-        streams: Sequence[StreamKind] = (),
-        settings: Mapping[str, Setting] | None = None,
-        retired: Sequence[str] = (),
-        variables: Mapping[str, str] | None = None,
-        verbs: Sequence[Verb] = (),
-        tools: str = "",
-        pages: str = "",
-        api: Mapping[str, str] | None = None,
-        describe: str = "",
-        attention: str = "",
-        pack: str = "",
-        hooks: Mapping[str, str] | None = None,
-        words: Mapping[str, str] | None = None,
-        status_line: str = "",
-        checks: Sequence[str] = (),
-        copies: str = "",
-        places: str = "",
-        trust: str = "",
-        restore: str = "",
-        effects: Sequence[str] = (),
-        holds: Mapping[str, str] | None = None,
-        lifts: Mapping[str, str] | None = None,
-        offers: Mapping[str, str] | None = None,
-    ) -> None:
-        self.name = name
-        self.rank = rank
-        self.streams = streams
-        self.settings = settings or {}
-        self.retired = retired
-        self.variables = variables or {}
-        self.verbs = verbs
-        self.tools = tools
-        self.pages = pages
-        self.api = api or {}
-        self.describe = describe
-        self.attention = attention
-        self.pack = pack
-        self.hooks = hooks or {}
-        self.words = words or {}
-        self.checks = checks
-        self.status_line = status_line
-        self.copies = copies
-        self.places = places
-        self.trust = trust
-        self.restore = restore
-        self.effects = effects
-        self.holds = holds or {}
-        self.lifts = lifts or {}
-        self.offers = offers or {}
+    name: str
+    rank: int = 100
+    streams: Sequence[StreamKind] = ()
+    settings: Mapping[str, Setting] = {}
+    retired: Sequence[str] = ()
+    variables: Mapping[str, str] = {}
+    verbs: Sequence[Verb] = ()
+    tools: str = ""
+    pages: str = ""
+    api: Mapping[str, str] = {}
+    describe: str = ""
+    attention: str = ""
+    pack: str = ""
+    hooks: Mapping[str, str] = {}
+    words: Mapping[str, str] = {}
+    status_line: str = ""
+    checks: Sequence[str] = ()
+    copies: str = ""
+    places: str = ""
+    trust: str = ""
+    restore: str = ""
+    effects: Sequence[str] = ()
+    holds: Mapping[str, str] = {}
+    lifts: Mapping[str, str] = {}
+    offers: Mapping[str, str] = {}
 
 
 _features: list[Feature] = []
@@ -336,26 +290,16 @@ def parts(name: str, among: Callable[[], Sequence[Feature]] = features) -> Itera
             yield load(named)
 
 
-def hooks_at(event: str) -> Iterator[Any]:
-    """Load what the built-in features do at a client's event."""
+def load_named(part: str, name: str) -> Iterator[Any]:
+    """Load what the built-in features have under a name in one of their tables, such as `hooks` or `offers`."""
     for feature in features():
-        if event in feature.hooks:
-            yield load(feature.hooks[event])
-
-
-def find_word(word: str) -> Any:
-    """Load what the built-in features do with a program's word; None where no feature knows it."""
-    for feature in features():
-        if word in feature.words:
-            return load(feature.words[word])
-    return None
+        if name in getattr(feature, part):
+            yield load(getattr(feature, part)[name])
 
 
 def offers(question: str) -> Iterator[Any]:
     """Load what the built-in features answer to a question of others."""
-    for feature in features():
-        if question in feature.offers:
-            yield load(feature.offers[question])
+    return load_named("offers", question)
 
 
 def kinds() -> Iterator[StreamKind]:

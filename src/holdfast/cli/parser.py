@@ -230,7 +230,7 @@ class InnerVerbs(VerbGroup):
     """The verbs of a verb, such as those of `agent`."""
 
     def __init__(self, verb: registry.Verb) -> None:
-        super().__init__(verb.name, help=verb.help)
+        super().__init__(verb.name, help=verb.help or verb.line)
         self._verb = verb
 
     def list_commands(self, context: click.Context) -> list[str]:

@@ -50,20 +50,22 @@ def look(session: str, workspace: Workspace, now: int, *, every: int = EVERY) ->
 
 def remind(event: str, workspace: Workspace, session: str, now: int) -> str:
     """Return what the features say to the agent at `seen` or `turn`."""
-    said = [react(workspace, session, now) for react in registry.hooks_at(event)]
+    said = [react(workspace, session, now) for react in registry.load_named("hooks", event)]
     return "\n".join(filter(None, said))
 
 
 def tell_prompted(workspace: Workspace, session: str, prompt: str, now: int) -> str:
     """Return what the features say to the agent about what the person asks for."""
-    said = [react(workspace, session, prompt, now) for react in registry.hooks_at("prompted")]
+    said = [
+        react(workspace, session, prompt, now) for react in registry.load_named("hooks", "prompted")
+    ]
     return "\n".join(filter(None, said))
 
 
 def tell_edits(workspace: Workspace, session: str, folder: str, paths: Sequence[str]) -> str:
     """Return what the features say to the agent before it changes files, which are named from a folder."""
     whole = [os.path.normpath(os.path.join(folder or workspace.root, path)) for path in paths]
-    said = [react(workspace, session, whole) for react in registry.hooks_at("edits")]
+    said = [react(workspace, session, whole) for react in registry.load_named("hooks", "edits")]
     return "\n".join(filter(None, said))
 
 
@@ -79,39 +81,41 @@ def follow_spending(session: str, workspace: Workspace, now: int) -> None:
     written = [modified_at(path) for path in paths]
     if written and (looked is None or max(written) >= looked):
         session_files.is_due(workspace, session, SPENT, 0, now)
-        for check in registry.hooks_at("paid"):
+        for check in registry.load_named("hooks", "paid"):
             check(workspace, session, now)
 
 
 def begin_turn(workspace: Workspace, client: str, session: str, prompt: str, now: int) -> None:
     """Tell the features that a person asked a session for something."""
-    for react in registry.hooks_at("asked"):
+    for react in registry.load_named("hooks", "asked"):
         react(workspace, client, session, prompt, now)
 
 
 def end_turn(workspace: Workspace, client: str, session: str, means: str, now: int) -> None:
     """Tell the features that a turn ended (`stop`), or the session."""
-    for react in registry.hooks_at("ended"):
+    for react in registry.load_named("hooks", "ended"):
         react(workspace, client, session, means, now)
 
 
 def tell(event: str, workspace: Workspace) -> None:
     """Tell the features of `asking` or `changes`."""
-    for react in registry.hooks_at(event):
+    for react in registry.load_named("hooks", event):
         react(workspace)
 
 
 def find_hold(workspace: Workspace, session: str) -> str:
     """Return why the session may use no tool until a person answers; empty when it may."""
-    return "\n".join(filter(None, (why(workspace, session) for why in registry.hooks_at("held"))))
+    return "\n".join(
+        filter(None, (why(workspace, session) for why in registry.load_named("hooks", "held")))
+    )
 
 
 def is_any(event: str, workspace: Workspace) -> bool:
     """Return whether a feature says yes to `waits`, `disturbs`, `is_busy` or `spends`."""
-    return any(ask(workspace) for ask in registry.hooks_at(event))
+    return any(ask(workspace) for ask in registry.load_named("hooks", event))
 
 
 def tell_spent(workspace: Workspace, session: str, now: int) -> None:
     """Let the features check what a session spent."""
-    for check in registry.hooks_at("spent"):
+    for check in registry.load_named("hooks", "spent"):
         check(workspace, session, now)

@@ -92,7 +92,7 @@ def _answer_elsewhere(
     loaded."""
     if not is_open(workspace):
         return {}
-    for ask in registry.hooks_at("asks"):
+    for ask in registry.load_named("hooks", "asks"):
         outcome: HookOutcome = ask(event, client, workspace, now)
         if outcome:
             return outcome

@@ -319,7 +319,7 @@ def _own(arguments: list[str], payload: dict[str, Any], problem: str) -> dict[st
 
 
 def _obey(arguments: list[str], payload: dict[str, Any], workspace: Workspace) -> dict[str, Any]:
-    react = registry.find_word(arguments[0]) if arguments else None
+    react = next(registry.load_named("words", arguments[0]), None) if arguments else None
     if react is not None:
         said: dict[str, Any] = react(arguments[1:], payload, workspace, clock.now())
         return said

@@ -47,7 +47,7 @@ def _subject(stream: str) -> str:
     """Return what people call a stream: `session 022bdfed`, `track penalties`, `budget`."""
     kind, _, name = stream.partition(":")
     known = registry.kind_of(stream)
-    word = known.word if known is not None else kind
+    word = (known.word if known is not None else "") or kind
     name = "" if name in ("default", "workspace") else name[:8] if kind == "session" else name
     return f"{word} {name}".strip()
 
