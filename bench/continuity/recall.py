@@ -23,6 +23,7 @@ import apsw
 
 from bench.continuity import jobs
 from bench.continuity.jobs import Job
+from holdfast.clients import kept
 from holdfast.clients.discovery import Everywhere, list_since
 from holdfast.clients.transcripts import read_new
 from holdfast.kernel import clock, config
@@ -32,8 +33,9 @@ from holdfast.memory.index import path as index_path
 from holdfast.memory.keep import keep_sessions
 
 if TYPE_CHECKING:
+    from holdfast.clients import kept
     from holdfast.clients.conversation import SessionEvent
-    from holdfast.clients.discovery import FoundSession
+from holdfast.clients.discovery import FoundSession
 
 RECORDINGS = Path(__file__).parent / "recordings"
 HIDDEN = "(left out)"
@@ -261,14 +263,14 @@ def _measure(home: Path) -> dict[str, Any]:
         "subject": score(pieces, subjects, laid),
         "own words": score(pieces, OWN_WORDS, laid),
     }
-    kept = keep_sessions(Everywhere(), config.without_file(), now=clock.now() + clock.DAY)
+    keep_sessions(Everywhere(), config.without_file(), now=clock.now() + clock.DAY)
     return {
         "sessions": len({session for each in laid.did.values() for session in each}),
         "questions": len(subjects),
         "bytes": laid.size,
         "rows": rows,
         "index_share": round(os.path.getsize(index_path()) / laid.size, 3),
-        "kept_share": round(kept["bytes"] / laid.size, 3),
+        "kept_share": round(sum(map(os.path.getsize, kept.list_all("/"))) / laid.size, 3),
         "seconds_first": round(built, 2),
         "seconds_a_query": round(a_query, 3),
         "reminders": count_reminders(),

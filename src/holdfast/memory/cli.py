@@ -19,6 +19,7 @@ from holdfast.kernel.text import plural
 from holdfast.memory import consent, index
 from holdfast.memory.find import Finding, FindRequest, Hit, find
 from holdfast.memory.hooks import DAYS, OFF, keep_later
+from holdfast.memory.open import open_session
 from holdfast.memory.search import split_marked
 
 WHAT = {
@@ -174,8 +175,6 @@ def _highlight(text: str, words: list[str]) -> str:
 
 def _offer(call: Call, reply: Reply, found: Finding) -> Reply:
     """Show the hits, and open the one that the person names."""
-    from holdfast.memory.open import open_session
-
     for line in reply.lines:
         echo(line)
     count = len(found["hits"])

@@ -207,14 +207,11 @@ def _files_since(index: Index, known: IndexedSession, lines: list[Line]) -> list
     shown = {one["path"] for one in lines if one["path"]}
     files = index.files(known["id"])
     files.sort(key=lambda one: not any(one[0].endswith(path) for path in shown))
+    folder = f"{known['cwd'].rstrip('/')}/"
     return [
-        {"path": _from(path, known["cwd"]), "edits": edits, "state": _state_of(path, at)}
+        {"path": path.removeprefix(folder), "edits": edits, "state": _state_of(path, at)}
         for path, edits, at in files[:MOST_FILES]
     ]
-
-
-def _from(path: str, folder: str) -> str:
-    return path.removeprefix(f"{folder.rstrip('/')}/")
 
 
 def _state_of(path: str, at: str) -> FileState:

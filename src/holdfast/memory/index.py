@@ -231,7 +231,7 @@ def open_index() -> Index:
     if make_folder():
         for _ in range(2):
             try:
-                return Index(_connect(path()))
+                return Index(open_database(path(), SCHEMA, FORMAT))
             except (apsw.CorruptError, apsw.NotADBError):
                 remove(path())
             except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.IOError, apsw.FullError):
@@ -276,10 +276,6 @@ def open_known() -> Index | None:
     if connection is not None:
         connection.close()
     return None
-
-
-def _connect(name: str) -> apsw.Connection:
-    return open_database(name, SCHEMA, FORMAT)
 
 
 def open_database(name: str, schema: str, format: int) -> apsw.Connection:

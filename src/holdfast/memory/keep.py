@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import apsw
@@ -20,7 +21,7 @@ from holdfast.memory.update import Rules, branch_of
 from holdfast.session.edits import read_all
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from holdfast.clients.conversation import Replacement, SessionEvent
     from holdfast.clients.discovery import FoundSession, SessionPlace
@@ -33,27 +34,19 @@ LONGEST_SECONDS = 300.0
 
 
 class KeptNow(TypedDict):
-    """What a run kept: sessions, their files' bytes, those left for the next run, and files that a limit removed."""
+    """What a run kept: sessions, those left for the next run, and files that a limit removed."""
 
     kept: int
-    bytes: int
     left: int
     removed: int
 
 
-def keep_sessions(
-    place: SessionPlace,
-    settings: dict[str, Any],
-    *,
-    now: int,
-    seconds: float = LONGEST_SECONDS,
-    progress: Callable[[int, int], None] | None = None,
-) -> KeptNow:
+def keep_sessions(place: SessionPlace, settings: dict[str, Any], *, now: int) -> KeptNow:
     """Keep the sessions of a place that changed since, and remove what is over the limits."""
     days = int(settings[KEEP_DAYS])
     if days <= 0:
-        return {"kept": 0, "bytes": 0, "left": 0, "removed": 0}
-    end, rules = time.monotonic() + seconds, Rules()
+        return {"kept": 0, "left": 0, "removed": 0}
+    end, rules = time.monotonic() + LONGEST_SECONDS, Rules()
     oldest = now - days * clock.DAY
     folders: dict[str, list[str]] = {}
     waiting = []
@@ -69,29 +62,28 @@ def keep_sessions(
         is_same = header is not None and header["modified"] == found["modified"]
         if not is_same and not is_forgotten(found["client"], found["session"]):
             waiting.append((path, found))
-    done = size = 0
+    done = 0
     for path, found in waiting:
         if done and time.monotonic() > end:
             break
         redactor = rules.of(found["cwd"])
-        size += keep_session(path, found, redactor) if redactor is not None else 0
+        if redactor is not None:
+            keep_session(path, found, redactor)
         done += 1
-        if progress is not None:
-            progress(done, len(waiting))
     removed = remove_old(
         {folder for each in folders.values() for folder in each},
         oldest,
         int(settings[KEEP_MEGABYTES]) * 1_000_000,
     )
-    return {"kept": done, "bytes": size, "left": len(waiting) - done, "removed": removed}
+    return {"kept": done, "left": len(waiting) - done, "removed": removed}
 
 
-def keep_session(path: str, found: FoundSession, redactor: Redactor) -> int:
-    """Keep one session. Return how many bytes that took; 0 where it cannot be read."""
+def keep_session(path: str, found: FoundSession, redactor: Redactor) -> None:
+    """Keep one session, where it can be read."""
     try:
         events, seen = read_all(found), read_new(found)["events"]
     except (Unread, HoldfastError, apsw.Error, OSError):
-        return 0
+        return
     for one in (events, seen):
         redact(one, redactor.text)
         _redact_exact(one, redactor)
@@ -104,10 +96,8 @@ def keep_session(path: str, found: FoundSession, redactor: Redactor) -> int:
         "bytes": _size_of(found),
         "branch": redactor.text(branch_of(found)),
     }
-    try:
-        return kept.write(path, header, events, seen)
-    except OSError:
-        return 0
+    with suppress(OSError):
+        kept.write(path, header, events, seen)
 
 
 def _size_of(found: FoundSession) -> int:

@@ -10,7 +10,7 @@ from holdfast.clients.table import title_of
 from holdfast.kernel.errors import HoldfastError
 from holdfast.memory.cli import WHAT
 from holdfast.memory.consent import may_index_all
-from holdfast.memory.find import Finding, FindRequest, Hit, find
+from holdfast.memory.find import FindRequest, Hit, find
 from holdfast.memory.search import split_marked
 from holdfast.web.table import Page, PageContext, Pages, link_to
 from holdfast.web.workspaces import ServedWorkspace
@@ -23,12 +23,13 @@ SECONDS = 2.0
 def gather(page: PageContext) -> dict[str, Any]:
     places, question = page.chosen, page.words.get("q", "")
     found: dict[str, Any] = {"hits": [], "sessions": 0, "left": 0, "problem": ""}
+    options: Any = {"is_here": bool(page.words.get("workspace")), "limit": MOST_HITS}
     if question.strip():
         # Where all projects may be indexed, one look finds the sessions of all workspaces.
         looked = places[:1] if may_index_all() and not page.words.get("workspace") else places
         for place in looked:
             try:
-                answer = _find(place, question, is_here=bool(page.words.get("workspace")))
+                answer = find(FindRequest(question, place.root, **options), seconds=SECONDS)
             except HoldfastError as error:
                 found["problem"] = error.message
                 continue
@@ -44,11 +45,6 @@ def gather(page: PageContext) -> dict[str, Any]:
         **found,
         "hits": found["hits"][:MOST_HITS],
     }
-
-
-def _find(place: ServedWorkspace, question: str, *, is_here: bool) -> Finding:
-    request = FindRequest(question, place.root, is_here=is_here, limit=MOST_HITS)
-    return find(request, seconds=SECONDS)
 
 
 def _shown(hit: Hit, places: Sequence[ServedWorkspace]) -> dict[str, Any]:

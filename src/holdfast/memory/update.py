@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from typing import TYPE_CHECKING, TypedDict
 
@@ -228,7 +229,8 @@ def _take(index: Index, found: FoundSession, rules: Rules) -> int:
     redact(events, redactor.text)
     is_same = row is not None and progress is not None and not new["restarted"]
     before = index.pieces_of(row["id"]) if row is not None and is_same else []
-    skipped = new["progress"]["state"]["unknown"]
+    state = new["progress"]["state"]
+    skipped = state["unknown"]
     times = [event.at for event in events if event.at]
     old = row if row is not None and is_same else None
     edits = list(_edits_in(events, found["cwd"]))
@@ -239,7 +241,10 @@ def _take(index: Index, found: FoundSession, rules: Rules) -> int:
         "ended": max([*times[-50:], old["ended"] if old else ""]),
         "edits": len(edits) + (old["edits"] if old else 0),
         "skipped": skipped,
-        "progress": canonical_json.dumps(_without_texts(new["progress"])),
+        # Without what the reader remembers of calls under way: it is not redacted.
+        "progress": canonical_json.dumps(
+            {**new["progress"], "state": {**state, "pending": {}, "seen": []}}
+        ),
         "problem": "",
     }
     id = index.write_session(found["client"], found["session"], values)
@@ -249,11 +254,6 @@ def _take(index: Index, found: FoundSession, rules: Rules) -> int:
     index.note_files(id, _edits_of_subagents(found, redactor))
     index.write_documents(id, [*before, *pieces_of(events)])
     return int(skipped)
-
-
-def _without_texts(progress: Any) -> Any:
-    """How far a session was read, without what the reader remembers of calls under way: it is not redacted."""
-    return {**progress, "state": {**progress["state"], "pending": {}, "seen": []}}
 
 
 def _request_in(events: list[SessionEvent]) -> str:
@@ -300,12 +300,10 @@ def branch_of(found: FoundSession) -> str:
         path = kept.find_file(found)
         header = kept.read_header(path) if path else None
         return header["branch"] if header else ""
-    from re import findall
-
     size = size_of(found["path"])
     pattern = rb'"(?:gitBranch|branch)": ?"([^"\\]{1,200})"'
     for start, length in ((max(0, size - TAIL), TAIL), (0, HEAD)):
-        named = findall(pattern, read_piece(found["path"], length, start))
+        named = re.findall(pattern, read_piece(found["path"], length, start))
         if named:
             return str(named[-1].decode("utf-8", "replace"))
     return ""

@@ -181,22 +181,14 @@ def _blame(top: str, path: str, line: int) -> Origin | None:
 
 def _names(top: str, path: str, origin: Origin | None) -> list[str]:
     """Return the names that a file has had, seen from the top, as git follows its renames."""
-    arguments = (
-        "log",
-        "--follow",
-        "--name-only",
-        "--format=",
-        "-n",
-        "200",
-        "--",
-        os.path.relpath(path, top),
-    )
+    name = os.path.relpath(path, top)
+    walk = ("log", "--follow", "--name-only", "--format=", "-n", "200", "--", name)
     try:
-        printed = git(top, *arguments).decode("utf-8", "replace")
+        printed = git(top, *walk).decode("utf-8", "replace")
     except HoldfastError:
         printed = ""  # there is no commit yet
     first = [origin["path"]] if origin and origin["path"] else []
-    found = dict.fromkeys([*first, os.path.relpath(path, top), *printed.split("\n")])
+    found = dict.fromkeys([*first, name, *printed.split("\n")])
     if not os.path.lexists(path) and not printed.strip():
         return []
     return [name for name in found if name][:MOST_NAMES]
@@ -212,19 +204,13 @@ def _sessions_with(
     another one of the same files."""
     paths = list(dict.fromkeys([whole, *(os.path.join(top, name) for name in names)]))
     tails = [name for name in names if name] or [os.path.basename(whole)]
-    found: dict[int, None] = {}
-    for path in paths:
-        for (id,) in index.ask("SELECT session FROM file WHERE path = ?", path):
-            found[id] = None
-    for tail in tails:
-        sql = (
-            "SELECT file.session FROM file JOIN session ON session.id = file.session "
-            "WHERE file.path = session.cwd || '/' || ?"
-        )
-        if top:
-            for (id,) in index.ask(sql, tail):
-                found[id] = None
-    ids = ",".join(map(str, found))
+    of_path = "SELECT session FROM file WHERE path = ?"
+    of_tail = (
+        "SELECT file.session FROM file JOIN session ON session.id = file.session "
+        "WHERE file.path = session.cwd || '/' || ?"
+    )
+    asked = [(of_path, path) for path in paths] + [(of_tail, tail) for tail in tails if top]
+    ids = ",".join({str(id) for sql, name in asked for (id,) in index.ask(sql, name)})
     return index.sessions(f"WHERE id IN ({ids}) ORDER BY ended DESC LIMIT {MOST_READ}")
 
 
@@ -284,10 +270,9 @@ def _puts_in(event: SessionEvent, line: str) -> bool:
     if not wanted:
         return False
     for one in event.exact:
-        new = {each.strip() for each in one.get("new", "").split("\n")}
-        if wanted in new and wanted not in {
-            each.strip() for each in one.get("old", "").split("\n")
-        }:
+        new = map(str.strip, one.get("new", "").split("\n"))
+        old = map(str.strip, one.get("old", "").split("\n"))
+        if wanted in new and wanted not in old:
             return True
     return False
 
