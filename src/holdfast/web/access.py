@@ -32,17 +32,9 @@ OPEN = ("/sign-in", "/static/")
 LARGEST_FORM, MOST_FIELDS = 65_536, 50
 # What comes in pieces while the server ends has so long for each of them.
 LAST_SECONDS = 1.0
-POLICY = "; ".join(
-    [
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self'",
-        "connect-src 'self'",
-        "form-action 'self'",
-        "base-uri 'none'",
-        "frame-ancestors 'none'",
-    ]
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 # `same-origin` and not `no-referrer`: under that a browser hides the origin of a form, which we check.
 HEADERS = {
@@ -132,11 +124,6 @@ class SignIns:
             session.over.set()
 
 
-def is_token(session: SignedIn, said: str) -> bool:
-    """Whether a change carries the token of its session."""
-    return hmac.compare_digest(session.csrf.encode(), said.encode("utf-8", "replace"))
-
-
 def _digest(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
 
@@ -217,34 +204,23 @@ class Guard:
 
         return heard
 
-    def _is_here(self, headers: Headers) -> bool:
-        return headers.get("host", "") == self._address.netloc
-
     def _refusal(
         self, scope: Scope, headers: Headers, person: SignedIn | None
     ) -> HoldfastError | None:
-        if not self._is_here(headers):
+        if headers.get("host", "") != self._address.netloc:
             # Its own name is a secret: who knows it could have a browser send the cookie elsewhere.
             hint = (
                 TAKE_A_LINK if self._address.has_random_name else f"It is at {self._address.origin}"
             )
             return WrongHost("This page does not go by that name.", hint=hint)
         changes = scope["method"] not in ("GET", "HEAD")
-        if changes and not is_same_origin(headers, self._address):
+        # Only what the browser says comes from this page changes anything.
+        if changes and headers.get("origin") != self._address.origin:
             return NotAllowed("This was sent from another page.", kind="other_origin")
         is_open = scope["path"].startswith(OPEN)
         if person is None and not is_open:
-            return NoPerson(
-                "No person is signed in here.",
-                hint=TAKE_A_LINK,
-            )
+            return NoPerson("No person is signed in here.", hint=TAKE_A_LINK)
         return None
-
-
-def is_same_origin(headers: Headers, address: Address) -> bool:
-    """Whether the browser says that the request comes from this page; only then something is
-    changed."""
-    return headers.get("origin") == address.origin
 
 
 def cookie_of(headers: Headers, address: Address) -> str:
@@ -281,7 +257,8 @@ async def checked_form(request: Request) -> dict[str, str]:
     """The form of a signed-in person, with its token checked."""
     person: SignedIn = request.state.person
     fields = await form_of(request)
-    if not is_token(person, fields.pop("csrf", "")):
+    said = fields.pop("csrf", "").encode("utf-8", "replace")
+    if not hmac.compare_digest(person.csrf.encode(), said):
         raise NotAllowed(
             "This form was not made for you, or before you signed in.",
             hint="Go back, load the page again, and send it once more.",

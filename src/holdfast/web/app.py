@@ -94,36 +94,35 @@ class PageServer:
         self.asgi = Guard(self.app, self.sign_ins, address)
 
     def _routes(self) -> list[BaseRoute]:
-        routes: list[BaseRoute] = [
+        allow, endings = (
+            self._allowed,
+            {".json": self._json, ".events": self._events, "": self._page},
+        )
+        return [
             Mount("/static", StaticFiles(directory=STATIC)),
-            Route("/sign-in", self._allowed(self._sign_in), methods=["GET", "POST"]),
-            Route("/", self._allowed(self._home)),
-            Route("/sign-out", self._allowed(self._sign_out), methods=["POST"]),
-            Route("/records.events", self._allowed(self._records)),
+            Route("/sign-in", allow(self._sign_in), methods=["GET", "POST"]),
+            Route("/", allow(self._home)),
+            Route("/sign-out", allow(self._sign_out), methods=["POST"]),
+            Route("/records.events", allow(self._records)),
+            *(Route(file.path, allow(self._file, file)) for file in files()),
+            *(
+                Route(page.path + ending, allow(answer, page))
+                for page in pages()
+                for ending, answer in endings.items()
+            ),
+            *(
+                Route(one.path, allow(self._change, one, purpose=one.purpose), methods=["POST"])
+                for one in changes()
+            ),
         ]
-        routes += [Route(file.path, self._allowed(_about(self._file, file))) for file in files()]
-        for page in pages():
-            for ending, answer in (
-                (".json", self._json),
-                (".events", self._events),
-                ("", self._page),
-            ):
-                routes.append(Route(page.path + ending, self._allowed(_about(answer, page))))
-        routes += [
-            Route(
-                change.path,
-                self._allowed(_about(self._change, change), change.purpose),
-                methods=["POST"],
-            )
-            for change in changes()
-        ]
-        return routes
 
     @contextlib.asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
+        # Hooks must know that a person can be reached at this page, and people when a usage limit ends, also while no
+        # page is open.
         tasks = [
-            asyncio.create_task(self._tell_of_resets()),
-            asyncio.create_task(self._stay_open()),
+            asyncio.create_task(self._repeat(page_open.TOUCHED_EVERY, note_open)),
+            asyncio.create_task(self._repeat(RESETS_SECONDS, tell_of_resets)),
         ]
         yield
         for task in tasks:
@@ -131,17 +130,10 @@ class PageServer:
         note_closed(self.site)
         self.close()
 
-    async def _stay_open(self) -> None:
-        """Let hooks know that a person can be reached at this page."""
+    async def _repeat(self, seconds: float, work: Callable[[Site], None]) -> None:
         while True:
-            await asyncio.get_running_loop().run_in_executor(None, note_open, self.site)
-            await asyncio.sleep(page_open.TOUCHED_EVERY)
-
-    async def _tell_of_resets(self) -> None:
-        """See to it that people are told when a usage limit ends, also while no page is open."""
-        while True:
-            await asyncio.get_running_loop().run_in_executor(None, tell_of_resets, self.site)
-            await asyncio.sleep(RESETS_SECONDS)
+            await asyncio.get_running_loop().run_in_executor(None, work, self.site)
+            await asyncio.sleep(seconds)
 
     def leave(self) -> None:
         """End open streams, so that the server's end does not wait for them."""
@@ -154,14 +146,16 @@ class PageServer:
             writer.shutdown(wait=True)
         self.cache.close()
 
-    def _allowed(self, endpoint: Endpoint, purpose: str = "") -> Endpoint:
+    def _allowed(
+        self, endpoint: Callable[..., Awaitable[Response]], *row: Any, purpose: str = ""
+    ) -> Endpoint:
         """Answer a request that passed the checks. A bug is reported and does not end the server."""
 
         async def answer(request: Request) -> Response:
             refused: HoldfastError | None = request.state.refused
             try:
                 if refused is None:
-                    return await endpoint(request)
+                    return await endpoint(request, *row)
                 if purpose:
                     await self._record_refused(request.path_params, purpose, refused)
             except (HoldfastError, HTTPException):
@@ -245,12 +239,14 @@ class PageServer:
         if len(self._recorded) >= MOST_RECORDED:
             return
         self._recorded.append(loop.time())
+        is_unknown = refused.kind == NoPerson.kind
+        why = "no person signed in to the page" if is_unknown else refused.message
 
         def record(place: ServedWorkspace) -> None:
             with contextlib.suppress(HoldfastError):
                 workspace = place.open()
                 said = purpose.format(**words)[:LONGEST_PURPOSE]
-                people.refuse(workspace, said, _why(refused), now=clock.now())
+                people.refuse(workspace, said, why, now=clock.now())
                 workspace.close()
 
         with contextlib.suppress(HoldfastError):
@@ -354,20 +350,7 @@ def asked_of(request: Request, page: Page) -> PageRequest:
     return PageRequest(page, tuple(sorted(words.items())))
 
 
-def _about(
-    answer: Callable[[Request, Any], Awaitable[Response]], row: Page | PageChange | PageFile
-) -> Endpoint:
-    async def endpoint(request: Request) -> Response:
-        return await answer(request, row)
-
-    return endpoint
-
-
 def _streamed(request: Request, events: AsyncIterator[str]) -> Response:
     if request.method == "HEAD":  # of which the body would never end
         return Response(media_type=EVENTS)
     return Streaming(events, media_type=EVENTS)
-
-
-def _why(refused: HoldfastError) -> str:
-    return {"no_person": "no person signed in to the page"}.get(refused.kind, refused.message)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -121,31 +122,24 @@ class SpendingMeter:
 
 def tell_of_resets(site: Site) -> None:
     """Start the processes that tell people of the reset of a usage limit, where none waits for it."""
-    for place in site:
-        try:
-            with opened_to_read(place.root) as workspace:
-                wake_tellers(workspace, list_limited(workspace, clock.now()))
-        except (HoldfastError, OSError, ValueError):
-            continue  # the board says what is wrong with this workspace
+    _visit(site, lambda one: wake_tellers(one, list_limited(one, clock.now())))
 
 
 def note_open(site: Site) -> None:
     """Let the hooks of each workspace know that a person can be reached at this page."""
-    _tell_hooks(site, page_open.note_open)
+    _visit(site, page_open.note_open)
 
 
 def note_closed(site: Site) -> None:
     """Let them know that the page has ended."""
-    _tell_hooks(site, page_open.note_closed)
+    _visit(site, page_open.note_closed)
 
 
-def _tell_hooks(site: Site, tell: Callable[[Workspace], None]) -> None:
+def _visit(site: Site, work: Callable[[Workspace], object]) -> None:
     for place in site:
-        try:
-            with opened_to_read(place.root) as workspace:
-                tell(workspace)
-        except (HoldfastError, OSError, ValueError):
-            continue
+        # The board says what is wrong with a workspace.
+        with suppress(HoldfastError, OSError, ValueError), opened_to_read(place.root) as workspace:
+            work(workspace)
 
 
 class Inboxes:
@@ -165,15 +159,13 @@ class Inboxes:
         for one in self._places:
             if one.is_away:
                 continue
-            try:
+            with suppress(HoldfastError, OSError):
                 # Refused where the journal is missed, also since a look: no new one begins there.
                 workspace = one.open()
                 places = worktrees(workspace)
                 if any(inbox.list_waiting(place) for place in places):
                     take_in(open_writer(workspace), places)
                 workspace.close()
-            except (HoldfastError, OSError):
-                continue
 
 
 class DoctorResult(NamedTuple):

@@ -12,6 +12,6 @@ FEATURE = Feature(
             "Open the page: what needs you, what runs, what it costs.",
             "Look after",
             "holdfast.cli.verbs.serve",
-        ),
+        )
     ],
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast import registry
 from holdfast.kernel.plain_file import open_plain
 from holdfast.kernel.workspace import Workspace
-from holdfast.maintenance.record_text import describe, describe_all, tone_of, word_of
+from holdfast.maintenance.record_text import describe_all, tone_of, word_of
 from holdfast.web.table import link_to
 from holdfast.web.workspaces import ServedWorkspace
 
@@ -24,7 +24,7 @@ MOST_BYTES = 6_000
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 
 
-def show_record(key: str, record: Record, text: str = "") -> dict[str, Any]:
+def show_record(key: str, record: Record, text: str) -> dict[str, Any]:
     """A record of the workspace with this key, as a line. `tone` is `good`, `bad`, `wait` or empty; `href` is
     the page of its subject."""
     return {
@@ -37,7 +37,7 @@ def show_record(key: str, record: Record, text: str = "") -> dict[str, Any]:
         "actor": record["actor"],
         "kind": record["kind"],
         "word": word_of(record),
-        "what": text or describe(record),
+        "what": text,
         "tone": tone_of(record),
         "href": link_to(key, record["stream"]),
     }

@@ -47,6 +47,9 @@ def gather(page: PageContext) -> dict[str, Any]:
     for key in looks:
         journal = page.site.place(key).workspace.journal
         texts |= describe_all(journal, [record for of, record in shown if of == key])
+    # All matches since then are shown; journals that were read to their end do not count.
+    unfinished = [one.oldest for one in looks.values() if one.older and one.oldest]
+    reached = [one.oldest for one in looks.values() if one.oldest]
     return {
         "workspace": page.words["workspace"],
         "workspaces": [place.key for place in page.site],
@@ -64,7 +67,7 @@ def gather(page: PageContext) -> dict[str, Any]:
             for key, record in shown
         ],
         "looked": sum(one.looked for one in looks.values()),
-        "oldest": _oldest(list(looks.values())),
+        "oldest": max(unfinished, default=min(reached, default="")),
         "older": older,
     }
 
@@ -89,13 +92,6 @@ def _before(page: PageContext, places: list[ServedWorkspace]) -> dict[str, int]:
     if not found:
         raise Usage(f"before={text!r:.40} is no place.", hint="Follow the links of the page.")
     return found
-
-
-def _oldest(looks: list[SearchResult]) -> str:
-    """The time since which all matches are shown; journals that were read to their end do not
-    count."""
-    unfinished = [one.oldest for one in looks if one.older and one.oldest]
-    return max(unfinished, default=min((one.oldest for one in looks if one.oldest), default=""))
 
 
 def _merged(looks: Mapping[str, SearchResult]) -> tuple[list[tuple[str, Record]], str]:
@@ -129,7 +125,8 @@ def _search(
     """One page of matching records."""
     wanted = _wanted(q)
     kept: list[Record] = []
-    if _may_be_id(q) and before is None:
+    may_be_id = len(q) >= SHORTEST_ID and q.isascii() and q.isalnum()
+    if may_be_id and before is None:
         kept = journal.find(q.lower(), limit=5)
     known = {record["id"] for record in kept}
     looked, oldest = 0, ""
@@ -158,10 +155,6 @@ def _snippet(record: Record, wanted: list[str]) -> str:
         return ""
     begin, end = max(0, at - AROUND), at + len(wanted[0]) + AROUND
     return f"{'…' if begin else ''}{text[begin:end]}{'…' if end < len(text) else ''}"
-
-
-def _may_be_id(q: str) -> bool:
-    return len(q) >= SHORTEST_ID and q.isascii() and q.isalnum()
 
 
 def _fits(record: Record, wanted: list[str]) -> bool:
