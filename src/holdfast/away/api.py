@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from holdfast.away.look_back import AwayRequest
+from holdfast.away.look_back import Away, AwayRequest
 from holdfast.away.look_back import look_back as look
 from holdfast.kernel import clock
 from holdfast.kernel.durations import instant_since
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from holdfast.away.look_back import Away
-    from holdfast.offers import Offers
+from holdfast.offers import Offers
 
 
 def look_back(opened: Offers, *, since: str = "", here: bool = False) -> Away:

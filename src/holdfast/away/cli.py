@@ -131,9 +131,5 @@ def _line(one: AwaySession, columns: int, now: int) -> str:
 def _wrapped(text: str, columns: int) -> list[str]:
     """A text in lines of the screen. Commands inside it may break; the one to type stands alone."""
     return textwrap.wrap(
-        safe(text),
-        columns - 2,
-        initial_indent="  ",
-        subsequent_indent="  ",
-        break_on_hyphens=False,
+        safe(text), columns - 2, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
     )

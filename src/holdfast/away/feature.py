@@ -14,6 +14,6 @@ FEATURE = Feature(
             "Show what happened in all projects since you last looked.",
             "Remember",
             "holdfast.away.cli",
-        ),
+        )
     ],
 )

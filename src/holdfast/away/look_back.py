@@ -27,21 +27,15 @@ from holdfast.clients.discovery import (
 )
 from holdfast.clients.liveness import liveness, running_clients
 from holdfast.clients.table import NAMES
-from holdfast.kernel import clock, config, latch
+from holdfast.kernel import clock, config
 from holdfast.kernel.door import Door
 from holdfast.kernel.errors import HoldfastError, NotFound
-from holdfast.kernel.stops import lifted_by
 from holdfast.kernel.text import command, one_line, quote
 from holdfast.kernel.workspace import Workspace, discover
 from holdfast.maintenance import known_roots
+from holdfast.maintenance.status import list_stop
 from holdfast.registry import STOPPED, WAITS, Attention
-from holdfast.session import (
-    client_process,
-    client_questions,
-    observation,
-    session_files,
-    sessions,
-)
+from holdfast.session import client_process, client_questions, observation, session_files, sessions
 from holdfast.usage import usage_limits
 
 if TYPE_CHECKING:
@@ -149,10 +143,7 @@ def _rank(draft: Draft) -> tuple[int, str, int]:
 def _attention(workspace: Workspace, kinds: set[str], now: int) -> Iterator[Attention]:
     """Return what waits for a person in a repository and is of no session: the stop that holds, and what those features
     tell that have streams of these kinds there."""
-    held = latch.read(workspace)
-    if held is not None:
-        by = f" by {held['by']}" if held["by"] else ""
-        yield Attention(f"Stopped{by}: {held['reason']}", lifted_by(held), STOPPED)
+    yield from list_stop(workspace)
     for feature in registry.features():
         if feature.attention and not kinds.isdisjoint(kind.name for kind in feature.streams):
             for one in registry.load(feature.attention)(workspace, now):

@@ -30,7 +30,6 @@ from holdfast.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from holdfast.journal.interface import Journal
     from holdfast.journal.salvage import Salvaged
     from holdfast.kernel.workspace import Workspace
 
@@ -113,10 +112,9 @@ def _replace(workspace: Workspace, file: str, stamp: str) -> str:
 
 def export(workspace: Workspace) -> Iterator[str]:
     """Return everything that the journal holds, as JSON lines: a header, then every record in order."""
-    return _lines(workspace.journal) if workspace.exists() else iter(())
-
-
-def _lines(journal: Journal) -> Iterator[str]:
+    if not workspace.exists():
+        return
+    journal = workspace.journal
     header = {"holdfast_export": 1, "holdfast": __version__, "streams": journal.heads()}
     yield json.dumps(header, ensure_ascii=False)
     for record in read_journal(journal):

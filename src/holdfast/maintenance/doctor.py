@@ -32,7 +32,9 @@ class Diagnosis(TypedDict):
 def diagnose(workspace: Workspace, now: int, *, fix: bool = False) -> Diagnosis:
     """Check the workspace and the clients' settings."""
     checks = examine(workspace, now, fix=fix)
-    refused = workspace.journal.refusals() if _is_readable(checks) and workspace.exists() else []
+    about = ("address", "journal", "integrity", "chains")
+    is_broken = any(one["id"] in about and one["status"] == "problem" for one in checks)
+    refused = workspace.journal.refusals() if not is_broken and workspace.exists() else []
     runs = hook_runs(workspace, server())
     checks += check_clients(workspace, runs, now, fix=fix)
     return {"checks": checks, "refused": refused, "hooks": runs}
@@ -88,10 +90,7 @@ def _check_settings(workspace: Workspace) -> Check:
         _ = workspace.url
     except HoldfastError as error:
         return fail(
-            "address",
-            error.message,
-            why="Where the journal is cannot be told.",
-            fix=error.hint,
+            "address", error.message, why="Where the journal is cannot be told.", fix=error.hint
         )
     try:
         config.load(workspace)
@@ -131,8 +130,3 @@ def _check_latch(workspace: Workspace) -> Check:
         f"Stopped: {stopped['reason']}",
         why=f"Set by {stopped['by'] or 'an unknown user'} at {stopped['at'] or 'an unknown time'}.",
     )
-
-
-def _is_readable(checks: list[Check]) -> bool:
-    about = ("address", "journal", "integrity", "chains")
-    return not any(check["id"] in about and check["status"] == "problem" for check in checks)

@@ -58,10 +58,10 @@ def collect(
     spared += tuple(f"{kind}:" for kind in list_unknown(journal))
     spared += tuple(list_exact(journal))
     if dry_run:
-        return {
-            **_would_free(journal, before, keep, spared),
-            "also": _free(workspace, now, dry_run=True),
-        }
+        records, streams = _count_old(journal, before, keep, spared)
+        nothing = dict.fromkeys(("quarantined", "leftovers", "snapshots", "bytes"), 0)
+        also = _free(workspace, now, dry_run=True)
+        return {"records": records, "streams": streams, **nothing, "also": also}  # type: ignore[typeddict-item]
     if decisions:
         purpose = "remove old records of what people decided"
         require_person(workspace, purpose, DECIDED, now=now)
@@ -126,22 +126,17 @@ def _prune_snapshots(workspace: Workspace, keep: int) -> int:
         return 0
 
 
-def _would_free(journal: Journal, before: str, keep: int, spared: tuple[str, ...]) -> Freed:
+def _count_old(
+    journal: Journal, before: str, keep: int, spared: tuple[str, ...]
+) -> tuple[int, int]:
+    """Return how many records of how many streams are old."""
     records = streams = 0
     for head in _old_heads(journal, before, keep, spared):
         first, most = head["anchor_version"], head["version"] - keep
         found = journal.read(head["stream"], after=first, limit=most - first)
         records += sum(1 for _ in takewhile(lambda record: record["at"] < before, found))
         streams += 1
-    return {
-        "records": records,
-        "streams": streams,
-        "quarantined": 0,
-        "leftovers": 0,
-        "snapshots": 0,
-        "bytes": 0,
-        "also": [],
-    }
+    return records, streams
 
 
 def list_leftovers(workspace: Workspace, now: int) -> list[TreeFile]:

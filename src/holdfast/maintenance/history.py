@@ -13,15 +13,7 @@ from holdfast.journal.interface import ATTESTED, find_record
 from holdfast.kernel.commit import REPAIR, Order, commit
 from holdfast.kernel.errors import NotFound, Usage
 from holdfast.kernel.rules import Decision
-from holdfast.kernel.state import (
-    RESTORED,
-    at_version,
-    attest,
-    fold,
-    is_complete,
-    load,
-    read_all,
-)
+from holdfast.kernel.state import RESTORED, at_version, attest, fold, is_complete, load, read_all
 from holdfast.kernel.streams import DECIDED, is_known, open_writer, rules_of
 from holdfast.maintenance.record_text import describe_all, hide_packed
 from holdfast.people import person as people

@@ -45,7 +45,7 @@ from holdfast.session import observation
 from holdfast.session.rules.session import stream_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from holdfast.journal.interface import Journal, Record
@@ -117,13 +117,15 @@ def _look(workspace: Workspace, *, id: str, text: str) -> Purged:
         "waiting": 0,
         "files": list(dict.fromkeys(files)),
         "snapshots": purge_snapshots.find(workspace, text) if text else [],
-        "left": [_unknown(stream) for stream in sorted(found.difference(streams))],
+        "left": [
+            _leave(one, f"a stream of {one.partition(':')[0]}, which this holdfast does not know")
+            for one in sorted(found.difference(streams))
+        ],
     }
 
 
-def _unknown(stream: str) -> Left:
-    why = f"a stream of {stream.partition(':')[0]}, which this holdfast does not know"
-    return {"path": stream, "why": why, "ours": True}
+def _leave(path: str, why: str, *, ours: bool = True) -> Left:
+    return {"path": path, "why": why, "ours": ours}
 
 
 def _all_copies() -> Iterator[Copies]:
@@ -192,13 +194,7 @@ def read_intent(workspace: Workspace) -> dict[str, Any] | None:
 
 
 def _carry_out(
-    workspace: Workspace,
-    found: Purged,
-    *,
-    text: str,
-    objects: Sequence[str],
-    actor: str,
-    now: int,
+    workspace: Workspace, found: Purged, *, text: str, objects: Sequence[str], actor: str, now: int
 ) -> None:
     journal = workspace.journal
     began = time.time()
@@ -208,31 +204,17 @@ def _carry_out(
             stream: _state_without(journal, stream, found["records"], text)
             for stream in found["streams"]
         }
-        found["waiting"] += _scrub_rows(workspace, text)
+        forms = list_forms(text)
+        found["waiting"] += sum(journal.scrub(form, MARK) for form in forms)
+        found["waiting"] += observation.scrub(workspace, forms, MARK) if text else 0
         for session in _observed(journal, [] if text else found["records"]):
             observation.forget(workspace, session)
-    # The state as it is from now on, in the chain: no later reader makes another one of the rest.
-    writer = open_writer(workspace)
     for stream, state in states.items():
         erased = sum(journal.find(id)[0]["stream"] == stream for id in found["records"])
-        body = {"records": erased, "state": state}
-        try:
-            commit(
-                writer,
-                [Order(stream, Decision([(PURGED, body)]))],
-                actor=_clean(actor, text),
-                now=now,
-            )
-        except Conflict:  # an ended stream takes no record
-            head = journal.head(stream)
-            journal.snapshot(stream, head["version"] if head else 0, state)
+        record_state(workspace, stream, state, erased, actor=_clean(actor, text), now=now)
     reached("after a purge is recorded")
     with workspace.lock():
-        journal.erase([*found["records"], *list_attestations(journal, states)])
-        for stream, state in states.items():
-            head = journal.head(stream)
-            if head is not None:
-                journal.snapshot(stream, head["version"], state)
+        erase_bodies(journal, found["records"], states)
     reached("after bodies are erased")
     if text:
         _rename(workspace, text)
@@ -256,19 +238,34 @@ def _carry_out(
 # The journal
 
 
-def list_attestations(journal: Journal, streams: Iterable[str]) -> list[str]:
-    """Return the records with digests of earlier states: who guesses an erased text could try it on them."""
-    return [
+def record_state(
+    workspace: Workspace, stream: str, state: Any, erased: int, *, actor: str, now: int
+) -> None:
+    """Record the state as it is from now on in the chain: no later reader makes another one of the rest."""
+    order = Order(stream, Decision([(PURGED, {"records": erased, "state": state})]))
+    try:
+        commit(open_writer(workspace), [order], actor=actor, now=now)
+    except Conflict:  # an ended stream takes no record
+        _keep_state(workspace.journal, stream, state)
+
+
+def erase_bodies(journal: Journal, ids: Iterable[str], states: Mapping[str, Any]) -> None:
+    """Erase what records say, with the digests of earlier states: who guesses an erased text could try it on
+    them. The states of the streams become these."""
+    attested = [
         record["id"]
-        for stream in streams
+        for stream in states
         for record in journal.read(stream)
         if record["kind"] == ATTESTED
     ]
+    journal.erase([*ids, *attested])
+    for stream, state in states.items():
+        _keep_state(journal, stream, state)
 
 
-def _scrub_rows(workspace: Workspace, text: str) -> int:
-    changed = sum(workspace.journal.scrub(form, MARK) for form in list_forms(text))
-    return changed + (observation.scrub(workspace, list_forms(text), MARK) if text else 0)
+def _keep_state(journal: Journal, stream: str, state: Any) -> None:
+    head = journal.head(stream)
+    journal.snapshot(stream, head["version"] if head else 0, state)
 
 
 def _rename(workspace: Workspace, text: str) -> None:
@@ -363,16 +360,12 @@ def _state_without(journal: Journal, stream: str, erased: list[str], text: str) 
             observation.drop_parts(clean["observed"]["seen"], text)
         return clean
     is_whole = head is None or head["anchor_version"] == 0
-    if is_whole and _is_said(stream):
+    kind = registry.kind_of(stream)
+    if is_whole and kind is not None and kind.is_said:
         others = [record for record in journal.read(stream) if record["id"] not in erased]
         return fold(subject, subject.initial(stream), others)
     said = {leaf for id in erased for leaf in _texts_in(journal.find(id)[0]["body"])}
     return _unsaid(state, said)
-
-
-def _is_said(stream: str) -> bool:
-    kind = registry.kind_of(stream)
-    return kind is not None and kind.is_said
 
 
 def _texts_in(value: Any) -> Iterator[str]:
@@ -434,17 +427,12 @@ def show_again(place: Workspace, streams: Sequence[str], text: str, now: int) ->
             commit(writer, [Order(stream, REPAIR)], actor="holdfast", now=now)
     for row in journal.views(worktree=place.root):
         if row["stream"] in streams and row["placed"]:
-            _remove_displaced(Asides(place, row["path"]), row["placed"])
+            # What the last write displaced holds what is purged. An editor that has it open may still write to it.
+            displaced = Asides(place, row["path"]).displaced(row["placed"])
+            if displaced is not None and is_quiet(displaced):
+                displaced.remove_if_any()
     if place.root != writer.workspace.root:
         place.close()
-
-
-def _remove_displaced(asides: Asides, placed: str) -> None:
-    """Remove what the last write of a view displaced: it holds what is purged. An editor that has it open may
-    still write to it, and keeps it."""
-    displaced = asides.displaced(placed)
-    if displaced is not None and is_quiet(displaced):
-        displaced.remove_if_any()
 
 
 def _remove_empty(file: TreeFile) -> None:
@@ -544,7 +532,7 @@ def list_our_files(workspace: Workspace) -> Iterator[str]:
             if file.root == root and file.is_file():
                 seen.add(str(file))
                 yield str(file)
-    views = {os.path.join(row["worktree"], row["path"]) for row in workspace.journal.views()}
+    views = set(_list_views(workspace))
     places = PlaceFinder(workspace)
     for folder in folders:
         for top, _, names in _walk(folder):
@@ -594,30 +582,29 @@ def _what_is_left(workspace: Workspace, text: str, objects: Sequence[str]) -> li
     """Look again, at everything, and return what is left."""
     again = _look(workspace, id="", text=text)
     left = again["left"]
-    for stream in again["streams"]:
-        why = "another process wrote it again while it was erased"
-        left.append({"path": stream, "why": why, "ours": True})
-    for path in again["files"]:
-        left.append({"path": path, "why": "it was written again while it was erased", "ours": True})
+    again_written = "another process wrote it again while it was erased"
+    left += [_leave(stream, again_written) for stream in again["streams"]]
+    left += [_leave(path, "it was written again while it was erased") for path in again["files"]]
     wanted = list_bytes(text)
-    for row in workspace.journal.views():
-        path = os.path.join(row["worktree"], row["path"])
-        if is_in_file(path, wanted):
-            why = "the file could not be written, or holds it in a part that is yours"
-            left.append({"path": path, "why": why, "ours": True})
-    for path in _files_beside_views(workspace):
-        if is_in_file(path, wanted):
-            left.append({"path": path, "why": "it is a file of yours", "ours": False})
-    for name, why in purge_snapshots.find_left(workspace, objects, wanted):
-        left.append({"path": name, "why": why, "ours": False})
-    return left
+    mixed = "the file could not be written, or holds it in a part that is yours"
+    views = [path for path in _list_views(workspace) if is_in_file(path, wanted)]
+    beside = [path for path in _files_beside_views(workspace) if is_in_file(path, wanted)]
+    objects_left = purge_snapshots.find_left(workspace, objects, wanted)
+    left += [_leave(path, mixed) for path in views]
+    left += [_leave(path, "it is a file of yours", ours=False) for path in beside]
+    return [*left, *(_leave(name, why, ours=False) for name, why in objects_left)]
+
+
+def _list_views(workspace: Workspace) -> list[str]:
+    rows = workspace.journal.views()
+    return [os.path.join(row["worktree"], row["path"]) for row in rows]
 
 
 def _files_beside_views(workspace: Workspace) -> list[str]:
     """Return the other files in the folders of the views, such as an RFC beside its reasoning."""
-    views = [os.path.join(row["worktree"], row["path"]) for row in workspace.journal.views()]
+    views = _list_views(workspace)
     ours = {*views, *list_our_files(workspace)}
-    folders = dict.fromkeys(os.path.dirname(path) for path in views)
+    folders = dict.fromkeys(map(os.path.dirname, views))
     found = []
     for folder in folders:
         with contextlib.suppress(OSError):

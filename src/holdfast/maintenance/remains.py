@@ -20,11 +20,11 @@ from holdfast.kernel.errors import HoldfastError, from_os_error
 from holdfast.kernel.text import quote
 from holdfast.kernel.workspace import TOOL_FOLDER, Workspace, user_folder, worktrees
 from holdfast.maintenance import known_roots
+from holdfast.maintenance.purge_snapshots import PRIVATE_REFS
 from holdfast.parts import Copies
 from holdfast.people import person
 from holdfast.session.snapshots import pushed_refs
 
-PRIVATE_REFS = "refs/holdfast"
 PURPOSE = "remove everything that holdfast keeps of this project"
 
 
@@ -156,7 +156,8 @@ def remove_everything(workspace: Workspace, *, now: int, dry_run: bool = False) 
 
 def _remove(workspace: Workspace, one: Remain) -> None:
     if one["path"] == REFS:
-        _delete_refs(workspace)
+        orders = b"".join(b"delete " + name + b"\n" for name in _private_refs(workspace))
+        git(workspace.root, "update-ref", "--stdin", input=orders)
     elif one["files"]:
         for path in one["files"]:
             os.unlink(path)
@@ -166,11 +167,6 @@ def _remove(workspace: Workspace, one: Remain) -> None:
         shutil.rmtree(one["path"])
     else:
         os.unlink(one["path"])
-
-
-def _delete_refs(workspace: Workspace) -> None:
-    orders = b"".join(b"delete " + name + b"\n" for name in _private_refs(workspace))
-    git(workspace.root, "update-ref", "--stdin", input=orders)
 
 
 def _remove_empty_folders(top: str) -> None:

@@ -97,7 +97,7 @@ SHOWN_CONFLICTS = 3
 PURGE_FILE = "purge.json"
 
 
-def gather(workspace: Workspace, *, streams: int = SHOWN_STREAMS) -> Status:
+def gather(workspace: Workspace) -> Status:
     server, away = _server(workspace), ""
     if server is not None and not server["reachable"]:
         workspace = workspace.offline()
@@ -126,7 +126,7 @@ def gather(workspace: Workspace, *, streams: int = SHOWN_STREAMS) -> Status:
         "worktrees": worktrees(workspace),
         "journal": facts,
         "server": server,
-        "streams": [{**head, "about": _about(workspace, head)} for head in heads[:streams]],
+        "streams": [{**head, "about": _about(workspace, head)} for head in heads[:SHOWN_STREAMS]],
         "attention": [
             show(one) for one in (*_list_server(workspace, server), *list_attention(workspace))
         ],
@@ -148,18 +148,9 @@ def _at_work(workspace: Workspace) -> list[SessionAtWork]:
     trees = map(workspace.at, filter(os.path.isdir, worktrees(workspace)))
     if not any(os.path.isdir(os.path.join(tree.private, SLOTS)) for tree in trees):
         return []
-    return [
-        {
-            "session": one["session"],
-            "client": one["client"],
-            "since": one["since"],
-            "age": one["age"],
-            "worktree": one["worktree"],
-            "request": one["request"],
-            "edits": one["edits"],
-        }
-        for one in list_at_work(workspace, clock.now())
-    ]
+    names = SessionAtWork.__annotations__
+    listed = list_at_work(workspace, clock.now())
+    return [{name: one[name] for name in names} for one in listed]  # type: ignore[misc, literal-required]
 
 
 def _server(workspace: Workspace) -> ServerFacts | None:
@@ -215,12 +206,17 @@ def show(attention: Attention) -> ShownAttention:
     return {"what": attention.what, "next": attention.next}
 
 
-def _list_stops(workspace: Workspace) -> Iterator[Attention]:
-    """Return the stop that holds, and attempts of programs to change what people decided."""
+def list_stop(workspace: Workspace) -> Iterator[Attention]:
+    """Return the stop that holds."""
     stopped = latch.read(workspace)
     if stopped is not None:
         by = f" by {stopped['by']}" if stopped["by"] else ""
         yield Attention(f"Stopped{by}: {stopped['reason']}", lifted_by(stopped), STOPPED)
+
+
+def _list_stops(workspace: Workspace) -> Iterator[Attention]:
+    """Return the stop that holds, and attempts of programs to change what people decided."""
+    yield from list_stop(workspace)
     own = find_own_home(workspace)
     if own is not None:
         what = f"HOLDFAST_HOME names another journal than this repository's own ({own.home}); its stops, "

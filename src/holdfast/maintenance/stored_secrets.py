@@ -12,14 +12,12 @@ from typing import Any, TypedDict
 
 from holdfast.clients.usage import tally as usage
 from holdfast.kernel import canonical_json, config
-from holdfast.kernel.commit import Order, commit
 from holdfast.kernel.digest import id_of
-from holdfast.kernel.errors import Conflict, NotAllowed, StoreAway
+from holdfast.kernel.errors import NotAllowed, StoreAway
 from holdfast.kernel.plain_file import read_plain, write_synced
 from holdfast.kernel.redact import Redactor
 from holdfast.kernel.redact_rules import RULES_VERSION
-from holdfast.kernel.rules import Decision
-from holdfast.kernel.state import PURGED, load
+from holdfast.kernel.state import load
 from holdfast.kernel.streams import is_known, list_exact, open_writer, rules_of
 from holdfast.kernel.workspace import Workspace
 from holdfast.maintenance import purge
@@ -98,15 +96,9 @@ def redact(workspace: Workspace, found: Stored, *, now: int) -> list[str]:
             for id in found["records"]
             if (record := journal.find(id)[0])["stream"] == stream and record["body"] is not None
         ]
-        try:
-            decision = Decision([(PURGED, {"records": len(ids), "state": clean})])
-            commit(writer, [Order(stream, decision)], actor="holdfast", now=now)
-        except Conflict:  # an ended stream takes no record
-            pass
+        purge.record_state(workspace, stream, clean, len(ids), actor="holdfast", now=now)
         with workspace.lock():
-            journal.erase([*ids, *purge.list_attestations(journal, [stream])])
-            head = journal.head(stream)
-            journal.snapshot(stream, head["version"] if head else 0, clean)
+            purge.erase_bodies(journal, ids, {stream: clean})
     for place in purge.list_places(workspace):
         purge.show_again(place, streams, "", now)
     with workspace.lock():

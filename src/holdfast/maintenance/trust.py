@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from functools import partial
 from typing import Any, TypedDict
 
 from holdfast import registry
@@ -13,6 +12,7 @@ from holdfast.kernel import config
 from holdfast.kernel import trust as kernel_trust
 from holdfast.kernel.errors import NotAllowed, NotFound
 from holdfast.kernel.project_home import take_over, tree_journal
+from holdfast.kernel.rules import Person
 from holdfast.kernel.workspace import Workspace
 from holdfast.parts import Trustable
 from holdfast.people.person import require
@@ -120,7 +120,9 @@ def _list_waiting(workspace: Workspace) -> Iterator[Trustable]:
     """Return what is no setting and does not count yet, in the order in which it is confirmed."""
 
     def make(name: str, value: Any, may: str, function: Any, *arguments: str) -> Trustable:
-        confirm = partial(_confirm, workspace, function, *arguments)
+        def confirm(person: Person) -> None:
+            function(workspace, *arguments, person["at"])
+
         return Trustable(name=name, value=value, may=may, confirm=confirm)
 
     for name in ccc_files.list_unfollowed(workspace):
@@ -137,11 +139,6 @@ def _list_waiting(workspace: Workspace) -> Iterator[Trustable]:
         value = kernel_trust.named_signers(workspace) or "not set"
         may = f"let decisions count without a signature by {replaced}"
         yield make(SIGNERS, value, may, kernel_trust.replace_signers)
-
-
-def _confirm(workspace: Workspace, function: Any, *arguments: Any) -> None:
-    *names, person = arguments
-    function(workspace, *names, person["at"])
 
 
 def _came_with_git(workspace: Workspace) -> bool:

@@ -181,12 +181,7 @@ def check_purge(workspace: Workspace, now: int, fix: bool) -> Check:
             return accept("purge", "No purge is open", fixed="the purge was finished")
         except NotAllowed as refused:
             why = refused.message
-    return fail(
-        "purge",
-        "A purge was interrupted.",
-        why=why,
-        fix="holdfast doctor --fix",
-    )
+    return fail("purge", "A purge was interrupted.", why=why, fix="holdfast doctor --fix")
 
 
 def check_secrets(workspace: Workspace, now: int, fix: bool) -> Check:
@@ -252,10 +247,7 @@ def check_lost(workspace: Workspace, now: int, fix: bool) -> Check:
             os.unlink(path)
         return accept("lost", what, why=why, fixed=f"their list is kept in {kept}")
     return fail(
-        "lost",
-        what,
-        why=why,
-        fix="holdfast doctor --fix takes in what their files still show",
+        "lost", what, why=why, fix="holdfast doctor --fix takes in what their files still show"
     )
 
 
