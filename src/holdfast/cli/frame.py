@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from holdfast.cli.terminal import door, echo, safe, show_for, shown, style
 from holdfast.clients.launcher import renew_if_older
-from holdfast.kernel import canonical_json, clock
+from holdfast.kernel import canonical_json, clock, streams
 from holdfast.kernel.errors import (
     HoldfastError,
     NotFound,
@@ -18,21 +22,15 @@ from holdfast.kernel.errors import (
 )
 from holdfast.kernel.private_folder import take_over_old
 from holdfast.kernel.text import harmless_json, quote
-from holdfast.kernel.workspace import discover, from_here
+from holdfast.kernel.workspace import Workspace, discover, from_here
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any
-
     from holdfast.journal.interface import Journal
     from holdfast.kernel.commit import Outcome
-    from holdfast.kernel.workspace import Workspace
     from holdfast.kernel.writer import Writer
 
-    # A verb, and the values of its words, `folder` and `as_json` with them.
-    Parsed = tuple[Callable[..., "Reply"], dict[str, Any]]
-
+# A verb, and the values of its words, `folder` and `as_json` with them.
+Parsed = tuple[Callable[..., "Reply"], dict[str, Any]]
 SCHEMA = 1
 OUT_OF_EVERYTHING = "There is not enough memory, or too many files are open. Try again with more."
 LINES_AT_ONCE = 500
@@ -43,26 +41,17 @@ class ReaderGone(Exception):
     """The program that read our output has ended, as `head` does. Click would exit with 1."""
 
 
+@dataclass
 class Reply:
     """What a verb answers: data for programs, lines for people, and the commands to run next. `error` is
     for what failed and has a result all the same, such as the report of a checkpoint."""
 
-    def __init__(
-        self,
-        data: dict[str, Any],
-        lines: Iterable[str] = (),
-        *,
-        next: Sequence[str] = (),
-        exit_code: int = 0,
-        pages: bool = False,
-        error: HoldfastError | None = None,
-    ) -> None:
-        self.data = data
-        self.lines = lines
-        self.next = list(next)
-        self.exit_code = error.exit_code if error is not None else exit_code
-        self.pages = pages
-        self.error = error
+    data: dict[str, Any]
+    lines: Iterable[str] = ()
+    next: Sequence[str] = ()
+    exit_code: int = 0
+    pages: bool = False
+    error: HoldfastError | None = None
 
 
 class Call:
@@ -92,11 +81,6 @@ class Call:
             if error.kind != "no_workspace":
                 raise
             return None
-
-    @property
-    def workspace_if_known(self) -> Workspace | None:
-        """The workspace, where this call has looked for it already."""
-        return self._workspace
 
     @property
     def workspace(self) -> Workspace:
@@ -131,15 +115,11 @@ class Call:
 
     @property
     def writer(self) -> Writer:
-        from holdfast.kernel.streams import open_writer
-
-        return open_writer(self.workspace)
+        return streams.open_writer(self.workspace)
 
     @property
     def actor(self) -> str:
-        from holdfast.kernel.streams import actor
-
-        return actor()
+        return streams.actor()
 
     def answer(self, verb: Callable[..., Reply], **arguments: Any) -> int:
         """Run a verb and print what it replies; the exit code."""
@@ -183,7 +163,7 @@ class Call:
                 f"The answer could not be printed: {error.strerror}. What was asked for is done.",
                 kind="not_printed",
             ) from error
-        return reply.exit_code
+        return reply.exit_code if reply.error is None else reply.error.exit_code
 
     def _put_back(self) -> None:
         """Set a stop or an alert again that the records say holds and whose file is gone."""
@@ -254,10 +234,8 @@ class Call:
         from holdfast.hooks.question_notices import wake_tellers
         from holdfast.usage.usage_limits import list_limited
 
-        try:
+        with suppress(HoldfastError, OSError):  # the command itself is done
             wake_tellers(workspace, list_limited(workspace, self.now))
-        except (HoldfastError, OSError):
-            return  # the command itself is done
 
     def _forward(self) -> None:
         """Start the forwarder when something waits for the server."""
@@ -415,7 +393,7 @@ def _open_nothing(mode: str) -> Any:
 
 def _find_damage(call: Call | None) -> HoldfastError | None:
     """Return the damage of the journal that an unexpected failure may come from."""
-    workspace = call.workspace_if_known if call is not None else None
+    workspace = call._workspace if call is not None else None
     if workspace is None or workspace.url or not workspace.exists():
         return None
     from holdfast.journal import chain
@@ -448,10 +426,8 @@ def _fail(error: HoldfastError, as_json: bool) -> int:
 
 
 def _write_plainly(text: str) -> None:
-    try:
+    with suppress(OSError):
         os.write(2, text.encode("utf-8", "backslashreplace"))
-    except OSError:
-        return
 
 
 def _print_if_possible(answer: Any) -> bool:

@@ -149,8 +149,7 @@ class VerbGroup(click.Group):
         is_known = meant.startswith("-") or meant.partition(" ")[0] in known
         near = f"Did you mean {meant}? " if meant and is_known else _suggest(name, known)
         raise Usage(
-            f"There is no command {name!r:.60}.",
-            hint=f"{near}See `{context.command_path} --help`.",
+            f"There is no command {name!r:.60}.", hint=f"{near}See `{context.command_path} --help`."
         )
 
     def shell_complete(self, context: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -338,7 +337,9 @@ def _in_our_words(error: click.UsageError, command: click.Command, path: str) ->
     """Click's complaint as message and hint."""
     see = f"See `{path} --help`."
     if isinstance(error, click.MissingParameter) and error.param is not None:
-        where = _choices(error.param.type) + _place_of_records(path)
+        takes_record = path in ("holdfast diff", "holdfast restore", "holdfast show")
+        records = "`holdfast history` lists the records. " if takes_record else ""
+        where = _choices(error.param.type) + records
         return f"{_label(error.param)} is missing.", where + see
     if isinstance(error, click.BadParameter) and error.param is not None:
         said = _wrong_value(error.message, error.param.type)
@@ -377,11 +378,6 @@ def _option_for(word: str, command: click.Command, path: str) -> str:
         if isinstance(kind, click.Choice) and word in map(str, kind.choices):
             return f"Did you mean `{path} {_label(parameter)} {word}`? "
     return ""
-
-
-def _place_of_records(path: str) -> str:
-    takes_record = path in ("holdfast diff", "holdfast restore", "holdfast show")
-    return "`holdfast history` lists the records. " if takes_record else ""
 
 
 def _choices(kind: click.ParamType[Any], said: str = "") -> str:

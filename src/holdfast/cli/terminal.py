@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
+from collections.abc import Iterator
+from typing import TextIO
 
 from holdfast.kernel import clock
+from holdfast.kernel.door import Door
 from holdfast.kernel.durations import describe_age
 from holdfast.kernel.errors import NotFound, Usage
 from holdfast.kernel.text import letter_width as letter_width
 from holdfast.kernel.text import one_line as flatten
 from holdfast.kernel.text import plural, width
 from holdfast.kernel.text import safe as safe
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import threading
-    from collections.abc import Iterator
-    from typing import TextIO
-
-    from holdfast.kernel.door import Door
-    from holdfast.kernel.workspace import Workspace
+from holdfast.kernel.workspace import Workspace
 
 _COLOURS = {"red": 31, "green": 32, "yellow": 33, "cyan": 36}
 _END = "\x1b[0m"
@@ -70,8 +66,6 @@ def show_for(workspace: Workspace | None) -> None:
 
 def door() -> Door:
     if _Doorway.door is None:
-        from holdfast.kernel.door import Door
-
         _Doorway.door = Door(_Doorway.workspace)
     return _Doorway.door
 
@@ -179,10 +173,10 @@ def cut(line: str, width: int) -> str:
     return f"{shown}…\x1b[0m"
 
 
-def terminal_size(stream: int = 1) -> tuple[int, int]:
+def terminal_size() -> tuple[int, int]:
     """Columns and rows; 0 where there is no terminal."""
     try:
-        size = os.get_terminal_size(stream)
+        size = os.get_terminal_size()
     except OSError:
         return 0, 0
     return size.columns, size.lines
@@ -238,9 +232,6 @@ class ProgressLine:
 
     def __enter__(self) -> ProgressLine:
         if self._is_shown:
-            # Not at the top: most commands end before a second, and some start in a few milliseconds.
-            import threading
-
             self._over = threading.Event()
             self._thread = threading.Thread(target=self._show, args=(self._over,), daemon=True)
             self._thread.start()

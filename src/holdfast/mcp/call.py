@@ -7,6 +7,7 @@ import inspect
 import os
 import typing
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from mcp.server.mcpserver import Context
@@ -33,21 +34,15 @@ ENVELOPE = "holdfast/envelope"
 LONGEST_TEXT = 40_000
 
 
+@dataclass
 class ToolAnswer:
     """What a tool answers: lines for a model and the warnings below them, data for programs, and the commands to run
     next."""
 
-    def __init__(
-        self,
-        lines: Iterable[str],
-        data: dict[str, Any],
-        *,
-        warnings: Iterable[str] = (),
-        next: Sequence[str] = (),
-    ) -> None:
-        self.lines = [*lines, *(f"warning: {one}" for one in warnings)]
-        self.data = data
-        self.next = list(next)
+    lines: Iterable[str]
+    data: dict[str, Any]
+    warnings: Iterable[str] = ()
+    next: Sequence[str] = ()
 
 
 class ToolCall:
@@ -131,9 +126,10 @@ def run_tool(
         try:
             restore(call.workspace, now=call.now)
             answer = work(call, **arguments)
-            said = [call.away] if call.away else []
-            envelope = {"schema": SCHEMA, "ok": True, "data": answer.data, "next": answer.next}
-            lines = [*answer.lines, *said, *(f"next: {command}" for command in answer.next)]
+            envelope = {"schema": SCHEMA, "ok": True, "data": answer.data, "next": [*answer.next]}
+            lines = [*answer.lines, *(f"warning: {one}" for one in answer.warnings)]
+            lines += [call.away] if call.away else []
+            lines += [f"next: {command}" for command in answer.next]
             return _result(call, "\n".join(lines), envelope)
         except Exception as error:
             return failure_result(call, error)

@@ -148,7 +148,8 @@ def greet() -> bool:
 
 def _read_prepared() -> dict[str, Any] | None:
     """Read the answers; None where the SDK is missing, another feature may have tools, or a person started this."""
-    if sys.stdin is None or sys.stdin.isatty() or not _has_sdk():
+    has_sdk = any(os.path.isdir(os.path.join(folder, "mcp", "server")) for folder in sys.path)
+    if sys.stdin is None or sys.stdin.isatty() or not has_sdk:
         return None
     with open(os.path.join(os.path.dirname(__file__), FILE), encoding="utf-8") as file:
         prepared: dict[str, Any] = canonical_json.loads(file.read())
@@ -157,10 +158,6 @@ def _read_prepared() -> dict[str, Any] | None:
         return None
     prepared["features"] = [offer for name, offer in offers.items() if name in here]
     return prepared
-
-
-def _has_sdk() -> bool:
-    return any(os.path.isdir(os.path.join(folder, "mcp", "server")) for folder in sys.path)
 
 
 def _is_client(said: dict[str, Any], prefix: str) -> bool:

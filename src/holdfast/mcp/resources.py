@@ -60,7 +60,11 @@ def add_resources(server: Server) -> None:
         description="The edits of an earlier session that the work tree lacks, as diffs.",
     )
     def edits_of(session: str) -> str:
-        return read_json(server.folder, lambda call: _edits(call, session))
+        def look(call: ToolCall) -> SessionEdits:
+            folder = call.workspace.root
+            return show_edits(call.workspace, folder, {"session": session}, now=call.now)
+
+        return read_json(server.folder, look)
 
     @server.resource(
         "holdfast://conflicts",
@@ -71,8 +75,7 @@ def add_resources(server: Server) -> None:
         return read_json(server.folder, lambda call: list_conflicts(call.workspace))
 
     @server.resource(
-        VIEW + "{+path}",
-        description="A file that holdfast keeps in this worktree, as it is now.",
+        VIEW + "{+path}", description="A file that holdfast keeps in this worktree, as it is now."
     )
     def view(path: str) -> str:
         return read(server.folder, lambda call: _view(call, path))
@@ -82,25 +85,16 @@ def read_json(folder: str | None, look: Callable[[ToolCall], Any]) -> str:
     return read(folder, lambda call: canonical_json.dump_indented(look(call)))
 
 
-def _paths(call: ToolCall) -> list[str]:
-    if not call.workspace.exists():
-        return []
-    rows = call.workspace.journal.views(worktree=call.workspace.root)
-    return sorted({row["path"] for row in rows if not row["removed"]})
-
-
-def _edits(call: ToolCall, session: str) -> SessionEdits:
-    return show_edits(call.workspace, call.workspace.root, {"session": session}, now=call.now)
-
-
 def _view(call: ToolCall, path: str) -> str:
     """Read a view that the journal knows. Other files cannot be read this way."""
-    if path not in _paths(call):
+    workspace = call.workspace
+    rows = workspace.journal.views(worktree=workspace.root) if workspace.exists() else []
+    if not any(row["path"] == path and not row["removed"] for row in rows):
         raise NotFound(
             f"There is no view {path!r:.200}.", hint="Only files that Holdfast keeps can be read."
         )
     try:
-        return text_of(read_file(file_at(call.workspace, path))[1])
+        return text_of(read_file(file_at(workspace, path))[1])
     except FileNotFoundError:
         raise NotFound(f"{path} is not there.", hint="The next checkpoint writes it.") from None
     except Unreadable as problem:

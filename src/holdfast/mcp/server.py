@@ -273,8 +273,6 @@ def app(folder: str | None = None, *, hosts: Sequence[str] = ()) -> Starlette:
     if hosts:
         origins = [f"{scheme}://{host}" for host in hosts for scheme in ("http", "https")]
         security = TransportSecuritySettings(
-            enable_dns_rebinding_protection=True,
-            allowed_hosts=list(hosts),
-            allowed_origins=origins,
+            enable_dns_rebinding_protection=True, allowed_hosts=list(hosts), allowed_origins=origins
         )
     return Server(folder).streamable_http_app(streamable_http_path="/", transport_security=security)

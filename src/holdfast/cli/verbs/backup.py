@@ -134,8 +134,10 @@ def purge_command(call: Call, id: str, matching: bool, dry_run: bool, yes: bool)
         what += f", {plural(len(found['snapshots']), 'snapshot')} of the work tree"
     if dry_run:
         return Reply({**found, "dry_run": True}, [f"Would erase {what}."])
+    if not yes and not sys.stdin.isatty():
+        raise Usage("This erases for good and needs a yes.", hint="Give --yes when you are sure.")
     if not yes:
-        _confirm(f"Erase {what} for good?")
+        click.confirm(f"Erase {what} for good?", abort=True, err=True)
     # Where people decided something, a person is asked on this terminal.
     is_asked = bool(find_decisions(found["streams"]))
     with ProgressLine("Erasing, and looking again", is_shown=not call.as_json and not is_asked):
@@ -157,9 +159,3 @@ def _secret() -> str:
     if sys.stdin.isatty():
         return str(click.prompt("The text to erase", hide_input=True, err=True))
     return sys.stdin.read().rstrip("\n")
-
-
-def _confirm(question: str) -> None:
-    if not sys.stdin.isatty():
-        raise Usage("This erases for good and needs a yes.", hint="Give --yes when you are sure.")
-    click.confirm(question, abort=True, err=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -35,9 +36,8 @@ WEAK_WITHOUT = {
 }
 
 
-def field_options(command: Any) -> Any:
-    """Add the option of each field of a checkpoint."""
-    options = (
+field_options = together(
+    *(
         click.option(
             field.option,
             field.name,
@@ -48,7 +48,7 @@ def field_options(command: Any) -> Any:
         for field in GIVEN
         if field.option
     )
-    return together(*options)(command)
+)
 
 
 @click.command()
@@ -114,9 +114,8 @@ def command(call: Call, **options: Any) -> Reply:
     }
     asks = sys.stdin.isatty() and sys.stdout.isatty() and not call.as_json
     workspace = call.workspace_for(checkpoint)
-    result = checkpoint(
-        workspace, request, actor=call.actor, now=call.now, ask=_ask if asks else None
-    )
+    ask = partial(click.prompt, default="", show_default=False, err=True) if asks else None
+    result = checkpoint(workspace, request, actor=call.actor, now=call.now, ask=ask)
     shown = set(result["lines"])
     if not options["auto"]:
         for path in result["created"]:
@@ -148,10 +147,6 @@ def _with_option(warning: str) -> str:
     """A warning about a weak prompt, with the options that mend it."""
     options = next((words for words in WEAK_WITHOUT if words in warning), "")
     return f"{warning.rstrip('.')} ({WEAK_WITHOUT[options]})." if options else warning
-
-
-def _ask(question: str) -> str:
-    return str(click.prompt(question, default="", show_default=False, err=True))
 
 
 def _read_fields(options: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:

@@ -99,16 +99,13 @@ def _command_to_apply(shown: SessionEdits, files: tuple[str, ...], transcript: s
 
 def _ways_to_write_guarded(shown: SessionEdits, transcript: str | None, folder: str) -> list[str]:
     """The command for each file that is written only if it is named."""
-    top = root_of(folder)
-    return [
-        f"To write {safe(file['path'])} too, if its diff is right: "
-        + safe(_command_to_apply(shown, (_seen_from(folder, top, file["path"]),), transcript))
-        for file in _of(shown, "guarded")
-    ]
-
-
-def _seen_from(folder: str, top: str, path: str) -> str:
-    return os.path.relpath(os.path.join(top, path), os.path.realpath(folder))
+    top, here = root_of(folder), os.path.realpath(folder)
+    lines = []
+    for file in _of(shown, "guarded"):
+        name = os.path.relpath(os.path.join(top, file["path"]), here)
+        command = safe(_command_to_apply(shown, (name,), transcript))
+        lines.append(f"To write {safe(file['path'])} too, if its diff is right: {command}")
+    return lines
 
 
 def _of(shown: SessionEdits, state: str) -> list[EditedFile]:

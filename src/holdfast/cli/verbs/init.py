@@ -16,7 +16,7 @@ from holdfast.clients.table import CLIENTS, NAMES, title_of
 from holdfast.kernel.errors import HoldfastError, Usage
 from holdfast.kernel.text import quote
 from holdfast.maintenance import known_roots
-from holdfast.maintenance.remains import Remain, remove_everything, remove_from_clients
+from holdfast.maintenance.remains import remove_everything, remove_from_clients
 from holdfast.maintenance.trust import TrustReport, gather, grant, value_text, withdraw
 from holdfast.session.progress_file import describe_files
 
@@ -82,18 +82,8 @@ def init_command(
         _remember(call)
     missing = [one for one in done if one["status"] != "already"]
     named = [f"--client {one['client']}" for one in missing or done]
-    to_do = (
-        " ".join(
-            [
-                "holdfast init",
-                *named,
-                *(["--no-mcp"] if no_mcp else []),
-                *(["--shared"] if shared else []),
-            ]
-        )
-        if done and not setup["in_place"]
-        else ""
-    )
+    named += ["--no-mcp"] * no_mcp + ["--shared"] * shared
+    to_do = " ".join(["holdfast init", *named]) if done and not setup["in_place"] else ""
     lines = list(_init_lines(call, setup, only_shown, to_do))
     following = ["holdfast doctor"]
     if not clients:
@@ -213,14 +203,11 @@ def uninstall_command(
     lines += [f"{gone}: {safe(one['what'])}: {safe(one['path'])}" for one in removed]
     if left:
         lines += ["", "Left, because it is yours. To remove it:"]
-        lines += [line for one in left for line in _remain(one)]
+        for one in left:
+            lines += [f"  {safe(one['what'])}", style(f"    {safe(one['remove'])}", dim=True)]
         if any(not one["yours"] for one in left):
             lines += ["", "To remove all that holdfast wrote: holdfast uninstall --everything"]
     return Reply({**removal, "dry_run": dry_run}, lines)
-
-
-def _remain(one: Remain) -> list[str]:
-    return [f"  {safe(one['what'])}", style(f"    {safe(one['remove'])}", dim=True)]
 
 
 @click.command()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -24,11 +25,7 @@ from holdfast.session.client_start import (
     hand_over,
     wait_for_reset,
 )
-from holdfast.session.resume import (
-    refuse_foreign,
-    resume,
-    verdict_above,
-)
+from holdfast.session.resume import refuse_foreign, resume, verdict_above
 from holdfast.session.rules.fields import UNKNOWN_ISSUE
 from holdfast.session.rules.prompt import is_generic
 from holdfast.session.session_list import (
@@ -46,12 +43,7 @@ if TYPE_CHECKING:
     from holdfast.session.resume import ResumeRequest, Resumption
     from holdfast.session.session_list import ListedSession
 
-COLOURS = {
-    "CLEAN": "green",
-    "STALE": "yellow",
-    "DRIFTED": "yellow",
-    "FOREIGN": "red",
-}
+COLOURS = {"CLEAN": "green", "STALE": "yellow", "DRIFTED": "yellow", "FOREIGN": "red"}
 WIDTH = 78
 # The fields of a session's state that `--list --json` shows; the others are the journal's own.
 OF_JOURNAL = split_words("begun_at progress last captures stated ended_at adopts adopted_by")
@@ -60,11 +52,7 @@ OF_JOURNAL = split_words("begun_at progress last captures stated ended_at adopts
 @click.command()
 @click.option("--session", default="", help="Session to resume: its id, or the beginning of it.")
 @click.option("--list", "listing", is_flag=True, help="List the sessions of all clients here.")
-@click.option(
-    "--transcript",
-    type=click.Path(),
-    help="Resume from this transcript file.",
-)
+@click.option("--transcript", type=click.Path(), help="Resume from this transcript file.")
 @click.option(
     "--budget",
     type=click.IntRange(min=400),
@@ -147,10 +135,14 @@ def resume_command(
         raise NotFound("A session can be asked in a project only.", hint="holdfast init")
     if at_reset:
         session = _wait(call, workspace, client, session, at_most)
-    request: ResumeRequest = {"session": session, "issue": issue, "budget": budget or 0}
-    request["recheck"] = recheck
-    request["begin"] = True
-    request["accept_foreign"] = accept_foreign
+    request: ResumeRequest = {
+        "session": session,
+        "issue": issue,
+        "budget": budget or 0,
+        "recheck": recheck,
+        "begin": True,
+        "accept_foreign": accept_foreign,
+    }
     if transcript:
         request["transcript"] = os.path.join(call.folder, transcript)
     found = _read(call, workspace, request)
@@ -160,8 +152,9 @@ def resume_command(
     if not accept_foreign:
         refuse_foreign(found)
     if found["at_work"]:
+        of = f" of {title_of(found['client'])}" if found["client"] else ""
         warn(
-            f"Session {found['session'][:8]}{_of(found['client'])} is at work at this moment. "
+            f"Session {found['session'][:8]}{of} is at work at this moment. "
             "Another session that continues its work edits the same files."
         )
     data: dict[str, object] = {**found, "asked": asked} if asked else {**found}
@@ -204,10 +197,6 @@ def _ask(call: Call, workspace: Workspace, found: Resumption) -> Asked:
     return asked
 
 
-def _of(client: str) -> str:
-    return f" of {title_of(client)}" if client else ""
-
-
 # The name that users of the CCC protocol know.
 go_command = resume_command
 
@@ -225,10 +214,7 @@ def _listing(call: Call, workspace: Workspace | None) -> Reply:
     with ProgressLine("Reading the sessions of your clients", is_shown=not call.as_json):
         listed = list_sessions(folder, workspace, now=call.now)
     lines = [line for one in listed for line in _entry(one)]
-    empty = [
-        f"No session of {titles()} was found in this folder,",
-        "and no checkpoint.",
-    ]
+    empty = [f"No session of {titles()} was found in this folder,", "and no checkpoint."]
     first = first_to_resume(listed)
     following = []
     if first:
@@ -268,11 +254,8 @@ def _wait(
     if workspace is None:
         raise NotFound("Usage limits are known in a project only.", hint="holdfast init")
 
-    def tell(line: str) -> None:
-        echo(line, error=True)
-
     request = ResetRequest(client=client, session=session, hours=hours)
-    limited = wait_for_reset(workspace, request, tell, now=call.now)
+    limited = wait_for_reset(workspace, request, partial(echo, error=True), now=call.now)
     call.now = clock.now()
     return limited["session"]
 

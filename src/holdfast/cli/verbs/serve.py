@@ -28,6 +28,7 @@ from holdfast.web.service import (
 )
 from holdfast.web.urls import Address
 
+PURPOSE = "sign in to the page"
 TAILNET = "https://THIS-MACHINE.TAILNET.ts.net"
 
 
@@ -63,9 +64,7 @@ TAILNET = "https://THIS-MACHINE.TAILNET.ts.net"
 )
 @click.option("--link", is_flag=True, help="Show a sign-in link for the page of --service.")
 @click.option(
-    "--service",
-    is_flag=True,
-    help="Serve without a terminal, for systemd, launchd and containers.",
+    "--service", is_flag=True, help="Serve without a terminal, for systemd, launchd and containers."
 )
 @click.option("--share", is_flag=True, help="Say how to reach the page from a phone, safely.")
 @verb
@@ -91,14 +90,7 @@ def command(
         return _show_link(call)
     try:
         from holdfast.web.app import PageServer
-        from holdfast.web.server import (
-            PORT,
-            ServeOptions,
-            listen,
-            refuse_open,
-            run,
-            show_link,
-        )
+        from holdfast.web.server import PORT, ServeOptions, listen, refuse_open, run, show_link
         from holdfast.web.workspaces import Site
     except ImportError as error:
         raise HoldfastError(
@@ -115,7 +107,7 @@ def command(
     if service:
         refuse_second()
     else:
-        terminal = person.require_seat(workspaces[0], "sign in to the page", now=call.now)
+        terminal = person.require_seat(workspaces[0], PURPOSE, now=call.now)
     listening, address = listen(wish)
     site = Site([one.root for one in workspaces])
     for one in workspaces:
@@ -147,7 +139,7 @@ def _explain_sharing(port: int) -> Reply:
     """Name the ways that open no port. Each device signs in with a link of its own."""
     ways = {
         "An SSH tunnel; then open the link of `holdfast serve` on that device": [
-            f"ssh -N -L {port}:localhost:{port} YOU@THIS-MACHINE",
+            f"ssh -N -L {port}:localhost:{port} YOU@THIS-MACHINE"
         ],
         "Tailscale, for the devices of your own tailnet, encrypted": [
             f"tailscale serve --bg {port}",
@@ -169,18 +161,9 @@ def _explain_sharing(port: int) -> Reply:
 def _show_link(call: Call) -> Reply:
     """On the terminal itself: no pipe and no log gets the link."""
     found = require_service()
-    purpose = "sign in to the page"
-    terminal = person.require_seat(_workspaces(call, ())[0], purpose, now=call.now)
-    minutes = int(LINK_SECONDS // 60)
-    person.tell(
-        [
-            "",
-            f"  {leave_link(found, terminal)}",
-            "",
-            f"It works once, within {minutes} minutes.",
-            "",
-        ]
-    )
+    terminal = person.require_seat(_workspaces(call, ())[0], PURPOSE, now=call.now)
+    said = f"It works once, within {int(LINK_SECONDS // 60)} minutes."
+    person.tell(["", f"  {leave_link(found, terminal)}", "", said, ""])
     # Without the random name of the page: programs read this.
     return Reply({"process": found.process, "port": found.port, "workspaces": found.workspaces}, [])
 

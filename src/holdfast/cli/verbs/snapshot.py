@@ -16,7 +16,7 @@ from holdfast.git import remote as remotes
 from holdfast.git import snapshot
 from holdfast.git.remote import Shared
 from holdfast.git.restore import restore as restore_work_tree
-from holdfast.git.snapshot import Difference, Shown, Snapshot
+from holdfast.git.snapshot import Difference, Snapshot
 from holdfast.kernel.errors import Usage
 from holdfast.kernel.places import PlaceFinder
 from holdfast.kernel.text import plural, quote
@@ -136,11 +136,8 @@ def listing(call: Call, everywhere: bool) -> Reply:
 def show(call: Call, id: str) -> Reply:
     """Show what a snapshot holds, and what has changed since."""
     shown = snapshot.show(call.workspace.root, id)
-    lines = [
-        f"Snapshot {shown['snapshot']['id']} at {shown['snapshot']['at']}",
-        "",
-        _count_line(shown),
-    ]
+    lines = [f"Snapshot {shown['snapshot']['id']} at {shown['snapshot']['at']}", ""]
+    lines.append(f"{plural(len(shown['changes']), 'path')} differ from its commit:")
     lines += _changes(shown["changes"]) or ["  none"]
     lines += ["", "Since then:", *(_changes(shown["present"]) or ["  nothing changed"])]
     return Reply({**shown}, lines, pages=True)
@@ -197,11 +194,6 @@ def _choose_changed(call: Call, id: str, paths: tuple[str, ...]) -> tuple[str, .
         )
     )
     return tuple(ours)
-
-
-def _count_line(shown: Shown) -> str:
-    """The count that `snapshot list` gives."""
-    return f"{plural(len(shown['changes']), 'path')} differ from its commit:"
 
 
 def _row_of(one: Snapshot) -> str:

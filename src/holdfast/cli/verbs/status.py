@@ -29,16 +29,13 @@ SHORT_ID = 8
 def command(call: Call) -> Reply:
     """Show where the journal is, what it holds, and what needs attention."""
     status = gather(call.workspace)
-    return Reply({**status}, _lines(status, call.now), next=_next(status))
+    next = dict.fromkeys(item["next"] for item in status["attention"])
+    return Reply({**status}, _lines(status, call.now), next=[*next])
 
 
 def _short_name(stream: str) -> str:
     kind, _, name = stream.partition(":")
     return f"{kind}:{name[:SHORT_ID]}" if kind == "session" else stream
-
-
-def _next(status: Status) -> list[str]:
-    return list(dict.fromkeys(item["next"] for item in status["attention"]))
 
 
 def _lines(status: Status, now: int) -> Iterator[str]:
