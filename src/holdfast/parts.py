@@ -48,14 +48,6 @@ def _find_nothing(*_: Any) -> tuple[()]:
     return ()
 
 
-def _remove_nothing(*_: Any) -> int:
-    return 0
-
-
-def _free_nothing(*_: Any, dry_run: bool) -> str:
-    return ""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Copies:
     """The files of a feature that are no views of a stream.
@@ -77,8 +69,8 @@ class Copies:
 
     find: Callable[[Workspace, Sequence[str], str], Iterable[str]] = _find_nothing
     clean: Mapping[str, Callable[[str, list[bytes]], bytes | None]] = field(default_factory=dict)
-    remove_old: Callable[[Workspace, int, int], int] = _remove_nothing
-    free: Callable[..., str] = _free_nothing
+    remove_old: Callable[[Workspace, int, int], int] = lambda *_: 0
+    free: Callable[..., str] = lambda *_, dry_run: ""
     list_beside: Callable[[str, Sequence[str]], Iterable[str]] = _find_nothing
     list_authored: Callable[[str, Sequence[str]], Iterable[tuple[str, str]]] = _find_nothing
     archives: Sequence[str] = ()

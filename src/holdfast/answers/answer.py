@@ -86,14 +86,21 @@ def reply_to(workspace: Workspace, request: ReplyRequest, *, now: int) -> Questi
         person = people.refuse_made_up(workspace, purpose, person, now=now)
         shown = request.shown
     else:
-        lines = [*describe(question), f"Your answer: {harmless(_said(request))}"]
+        chosen = "; ".join(", ".join(row) for row in request.chosen)
+        said = " ".join(filter(None, (request.verdict, chosen, request.text)))
+        lines = [*describe(question), f"Your answer: {harmless(said)}"]
         person = people.require(workspace, purpose, lines, now=now)
         shown = rules.digest_of(question)
         question = find_question(workspace, question["id"], now=clock.parse(person["at"]))
     if question["ended"]:
         raise rules.already(question)
-    chosen = [list(row) for row in request.chosen]
-    command = {"do": "answer", "verdict": request.verdict, "text": request.text, "chosen": chosen}
+    chosen_rows = [list(row) for row in request.chosen]
+    command = {
+        "do": "answer",
+        "verdict": request.verdict,
+        "text": request.text,
+        "chosen": chosen_rows,
+    }
     # Cleaned here: what is signed has to be what is kept.
     command = writer.redactor.value(command, canonical_json.dumps(command))
     subject = {"question": question["id"], "shown": shown}
@@ -128,8 +135,3 @@ def refused_attempts(workspace: Workspace, id: str) -> list[Refused]:
         return []
     state: PeopleState = load(workspace.journal, refusal, refusal.STREAM)[0]
     return [one for one in state["latest"] if one["purpose"] == rules.purpose_of(id)]
-
-
-def _said(request: ReplyRequest) -> str:
-    chosen = "; ".join(", ".join(row) for row in request.chosen)
-    return " ".join(filter(None, (request.verdict, chosen, request.text)))

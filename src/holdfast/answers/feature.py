@@ -11,7 +11,7 @@ FEATURE = Feature(
             "holdfast.answers.rules.questions",
             is_decided=True,
             acts=("ask", "answer", "end"),
-        ),
+        )
     ],
     settings={
         "answers.wait_seconds": Setting(

@@ -127,10 +127,7 @@ def _read_chosen(question: Question, words: Mapping[str, str], option: str) -> l
 
 
 PAGES = Pages(
-    pages=(
-        Page("question", PATH, gather),
-        Page("waiting", "/waits/{id}", gather_newest),
-    ),
+    pages=(Page("question", PATH, gather), Page("waiting", "/waits/{id}", gather_newest)),
     changes=(PageChange(PATH, rules.purpose_of("{id}"), answer_question),),
     asks=(Ask("questions", list_questions, rank=5),),
 )

@@ -11,10 +11,6 @@ if TYPE_CHECKING:
     from holdfast.journal.interface import Record
 
 
-def _tell_question(record: Record, body: dict[str, Any]) -> str:
-    return f"{body['client']} {body['session'][:8]}: {body['asks']}"
-
-
 def _tell_answer(record: Record, body: dict[str, Any]) -> str:
     chosen = "; ".join(", ".join(row) for row in body["chosen"])
     person = body["person"]
@@ -22,13 +18,13 @@ def _tell_answer(record: Record, body: dict[str, Any]) -> str:
     return " · ".join(filter(None, parts))
 
 
-def _tell_end(record: Record, body: dict[str, Any]) -> str:
-    return OUTCOMES[body["why"]]
-
-
 WORDS = Words(
     unnamed=["questions"],
-    texts={"asked": _tell_question, "answered": _tell_answer, "ended": _tell_end},
+    texts={
+        "asked": lambda _, body: f"{body['client']} {body['session'][:8]}: {body['asks']}",
+        "answered": _tell_answer,
+        "ended": lambda _, body: OUTCOMES[body["why"]],
+    },
     tones={
         "asked": "wait",
         "answered": lambda body: "bad" if body["verdict"] == "deny" else "good",

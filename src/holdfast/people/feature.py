@@ -5,9 +5,7 @@ from holdfast.registry import Feature, Setting, StreamKind
 FEATURE = Feature(
     "people",
     rank=68,
-    streams=[
-        StreamKind("people", "holdfast.people.rules.people", is_decided=True),
-    ],
+    streams=[StreamKind("people", "holdfast.people.rules.people", is_decided=True)],
     settings={
         "gate.signers": Setting(
             "",

@@ -28,7 +28,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal
 
-    from holdfast.journal.sqlite import SqliteJournal
     from holdfast.kernel.workspace import Workspace
 
     Ending = Literal["idle", "another", "asked"]
@@ -144,7 +143,9 @@ class ServerLink:
 
     def work(self) -> None:
         """Deliver what waits, then bring what is new."""
-        version = _version_of(self.spool.file)
+        # It changes when another process wrote to the file.
+        row: Any = self.spool.file.connection().execute("PRAGMA data_version").fetchone()
+        version = int(row[0])
         if version != self._seen_version:
             deliver(self.spool, self.mirror.server, self.workspace.home)
             self._seen_version = version if self.is_done() else -1
@@ -217,12 +218,6 @@ class ForwarderLock:
 
     def close(self) -> None:
         os.close(self._descriptor)
-
-
-def _version_of(file: SqliteJournal) -> int:
-    """Changes when another process wrote to the file."""
-    row: Any = file.connection().execute("PRAGMA data_version").fetchone()
-    return int(row[0])
 
 
 @contextmanager

@@ -41,6 +41,6 @@ FEATURE = Feature(
             "Deliver the status comment to the issue.",
             "Sessions and plans",
             "holdfast.cli.verbs.tracker",
-        ),
+        )
     ],
 )

@@ -297,10 +297,7 @@ class _Call:
             key=self.key,
             scheme="Bearer ",
             deadline=self.deadline,
-            headers={
-                "Accept": "application/vnd.github+json",
-                "X-GitHub-Api-Version": API_VERSION,
-            },
+            headers={"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": API_VERSION},
             document=document,
         )
 

@@ -32,11 +32,7 @@ from holdfast.trackers.port import (
     web_address,
 )
 
-LIMIT_FAMILIES = (
-    "x-ratelimit-requests",
-    "x-ratelimit-complexity",
-    "x-ratelimit-endpoint-requests",
-)
+LIMIT_FAMILIES = ("x-ratelimit-requests", "x-ratelimit-complexity", "x-ratelimit-endpoint-requests")
 # The types of error, of those that Linear's SDK names, that pass by themselves.
 PASSING_TYPES = frozenset(
     {"internal error", "lock timeout", "network error", "bootstrap error", "other", "unknown"}
