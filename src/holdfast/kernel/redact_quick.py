@@ -191,7 +191,7 @@ _AROUND_NAMES = ("\\n", *" \t\n\r\"'`\\")
 _ENDINGS_OF_NAMES = ("", "value", "data")
 _KINDS_OF_MANIFEST = ("kind: secret", 'kind": "secret"', 'kind":"secret"', 'kind\\": \\"secret\\"')
 # How far before a word that looks random its name may stand on the line.
-NEAR_LETTERS, SHORTEST_NEAR = 60, 20
+NEAR_LETTERS, SHORTEST_NEAR, _NEAR_IN_JSON = 60, 20, 180
 NEAR_NAMES = ("token", "secret", "password", "credential", "apikey", "api key", "api_key", "passwd")
 BASE64 = "base64"
 COLUMN = "column"
@@ -352,7 +352,7 @@ def _find_keys(text: str, plain: bytes, runs: bytes, found: set[str]) -> None:
     if joined == joined.lower():
         return
     near = [
-        text[start - NEAR_LETTERS if start > NEAR_LETTERS else 0 : start]
+        text[start - _NEAR_IN_JSON if start > _NEAR_IN_JSON else 0 : start]
         for word, start in zip(words, starts, strict=True)
         if len(word) >= SHORTEST_NEAR and not word.islower() and not word.isupper()
     ]

@@ -290,6 +290,7 @@ def _search_near_names(text: str) -> list[Span]:
             .rpartition("\n")[2]
             .lower()
             .replace("tokens", "")
+            .rpartition("]")[2]  # the mark of a rule has its name
         )
         if (
             any(name in front for name in NEAR_NAMES)
