@@ -205,7 +205,9 @@ def _capture(shadow: Shadow, limit: int, changed: Callable[[], bytes] | None) ->
         shadow.git(*FORGET, input=join_names(candidates.removed))
     tree = shadow.write_tree()
     gitlinks = shadow.facts["gitlinks"] or bool(candidates.repositories)
-    gone = _absent(shadow, candidates)
+    # The forced paths that the index has not got, to be looked for next time.
+    skipped, forced = {left["path"] for left in candidates.skipped}, shadow.facts["forced"]
+    gone = [path for path in forced if path in skipped or not shadow.has_file(path)]
     shadow.facts.update({"seen": seen, "gone": gone, "gitlinks": gitlinks, "unmerged": []})
     return {
         "tree": tree,
@@ -257,12 +259,6 @@ def _leave_filtered(shadow: Shadow, candidates: Candidates) -> None:
     for path, _, name in zip(words, words, words, strict=False):
         if name in filters and path in candidates.updated:
             candidates.leave(path, f"its filter {name} is named by this repository's .git/config")
-
-
-def _absent(shadow: Shadow, candidates: Candidates) -> list[str]:
-    """The forced paths that the index has not got, to be looked for next time."""
-    skipped = {left["path"] for left in candidates.skipped}
-    return [path for path in shadow.facts["forced"] if path in skipped or not shadow.has_file(path)]
 
 
 def _take_in(

@@ -82,7 +82,9 @@ class Shadow:
         self._is_exact = is_exact
         # A tree that a ref keeps.
         self.kept = ""
-        self._settings = [*SETTINGS, *_name_settings(place)]
+        # The user's git may believe otherwise about names that differ only in case.
+        is_same = os.path.exists(os.path.join(place.git_dir, "head"))
+        self._settings = [*SETTINGS, "-c", f"core.ignorecase={str(is_same).lower()}"]
         if is_exact:
             self._settings += ["-c", "core.fileMode=true"]
         self.facts = _empty()
@@ -255,12 +257,6 @@ def _empty() -> Facts:
         "newest": None,
         "tree": [],
     }
-
-
-def _name_settings(place: Place) -> list[str]:
-    """Return whether the disk takes names for the same that differ only in case; the user's git may believe otherwise."""
-    is_same = os.path.exists(os.path.join(place.git_dir, "head"))
-    return ["-c", f"core.ignorecase={str(is_same).lower()}"]
 
 
 def _identity(path: str) -> list[int]:
