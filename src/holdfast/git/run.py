@@ -12,7 +12,7 @@ from holdfast.kernel.deadline import within
 from holdfast.kernel.patterns import IGNORECASE, MULTILINE, compile_later
 from holdfast.kernel.plain_file import open_plain
 from holdfast.kernel.text import quote, split_words
-from holdfast.processes.child import Child, Stuck, TimeOut
+from holdfast.processes.child import Child, TimeOut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -143,10 +143,10 @@ def _ask_config(folder: str, *words: str) -> str:
         raise GitError("Git's configuration cannot be read.", kind="strange_repository") from None
     try:
         output, errors = process.communicate(None, within(CONFIG_SECONDS))
-    except Stuck:
-        _stuck_in[folder] = time.monotonic()
-        raise _in_the_way(folder) from None
-    except TimeOut:
+    except TimeOut as late:
+        if late.args:
+            _stuck_in[folder] = time.monotonic()
+            raise _in_the_way(folder) from None
         raise GitError("Git's configuration cannot be read.", kind="strange_repository") from None
     finally:
         process.end(GRACE_SECONDS)
@@ -311,12 +311,11 @@ class Running:
         """Give it its input, and wait for its end."""
         try:
             output, errors = self._process.communicate(input, within(seconds))
-        except Stuck:
+        except TimeOut as reason:
             self.end()
-            _stuck_in[self.root] = time.monotonic()
-            raise _in_the_way(self.root) from None
-        except TimeOut:
-            self.end()
+            if reason.args:
+                _stuck_in[self.root] = time.monotonic()
+                raise _in_the_way(self.root) from None
             late = GitError(
                 f"`git {verb(self.arguments)}` took longer than {seconds:g} s.",
                 hint="Look for a hook or a prompt that waits, then try again.",

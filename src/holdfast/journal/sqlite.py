@@ -8,6 +8,7 @@ database files by other means than SQLite.
 from __future__ import annotations
 
 import os
+import stat
 from _thread import get_ident
 
 import apsw
@@ -55,7 +56,7 @@ from holdfast.journal.sqlite_rows import (
 from holdfast.kernel import canonical_json
 from holdfast.kernel.digest import new_id
 from holdfast.kernel.errors import Conflict, HoldfastError, NotFound, StoreAway, journal_damaged
-from holdfast.kernel.plain_file import strange_beside
+from holdfast.kernel.plain_file import DATABASE_FILES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -220,13 +221,18 @@ class SqliteJournal:
             flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if self._is_new else 0)
         # Before the file is opened: one that is replaced in between is then opened once more.
         file = _identify(self.path)
-        strange = strange_beside(self.path)
-        if strange:
-            raise HoldfastError(
-                f"{strange} is not a regular file.",
-                hint="Find out what put it there, then remove it. Nothing was changed.",
-                kind="not_a_journal",
-            )
+        # SQLite opens each of these, and would wait for a pipe for ever.
+        for ending in DATABASE_FILES:
+            try:
+                mode = os.stat(self.path + ending).st_mode
+            except OSError:
+                continue
+            if not stat.S_ISREG(mode):
+                raise HoldfastError(
+                    f"{self.path}{ending} is not a regular file.",
+                    hint="Find out what put it there, then remove it. Nothing was changed.",
+                    kind="not_a_journal",
+                )
         connection = apsw.Connection(self.path, flags=flags)
         self._files[connection] = file or _identify(self.path)
         connection.set_busy_handler(patience())

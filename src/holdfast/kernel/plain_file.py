@@ -11,6 +11,8 @@ import os
 import stat
 
 LARGEST = 16 * 1024 * 1024
+# How the names of a SQLite database's files end.
+DATABASE_FILES = ("", "-wal", "-shm", "-journal")
 
 
 def read_plain(path: str, largest: int = LARGEST, *, follow: bool = True) -> bytes:
@@ -61,12 +63,9 @@ def _opened(path: str, *, follow: bool) -> tuple[int, int]:
 def strange_beside(path: str) -> str:
     """Return which file of a SQLite database is there and is not a regular one; empty where all are sound. SQLite
     opens each of them, and would wait for a pipe for ever."""
-    for name in (path, f"{path}-wal", f"{path}-shm", f"{path}-journal"):
-        try:
-            if not stat.S_ISREG(os.stat(name, follow_symlinks=name == path).st_mode):
-                return name
-        except OSError:
-            continue
+    for ending in DATABASE_FILES:
+        if os.path.lexists(path + ending) and not os.path.isfile(path + ending):
+            return path + ending
     return ""
 
 
@@ -158,12 +157,33 @@ def unlink_if_any(path: str) -> None:
         return
 
 
-def remove_links(folder: str) -> None:
-    """Remove the links in a folder of ours: an archive brought them, or an agent put them there."""
+def remove_links(folder: str, mark: str = "") -> None:
+    """Remove the links in a folder of ours: an archive brought them, or an agent put them there. With a mark, which
+    holds the number of the private folder that it is in, and which an archive cannot know: unless it is right, the
+    links, pipes and devices at any depth are removed."""
+    is_known = not mark
     try:
-        with os.scandir(folder) as entries:
-            links = [entry.path for entry in entries if entry.is_symlink()]
-        for link in links:
-            os.unlink(link)
+        if mark:
+            status = os.lstat(os.path.dirname(mark))
+            flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+            descriptor = os.open(mark, flags)
+            try:
+                is_right = os.read(descriptor, 100) == f"{status.st_ino}\n".encode()
+                is_ours = status.st_uid == os.geteuid() and not status.st_mode & 0o022
+                is_known = stat.S_ISDIR(status.st_mode) and is_right and is_ours
+            finally:
+                os.close(descriptor)
     except OSError:
-        return
+        pass
+    folders = [folder]
+    while folders:
+        try:
+            with os.scandir(folders.pop()) as found:
+                entries = list(found)
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    folders += [] if is_known else [entry.path]
+                elif entry.is_symlink() or not (is_known or entry.is_file(follow_symlinks=False)):
+                    os.unlink(entry.path)
+        except OSError:
+            continue

@@ -60,26 +60,6 @@ def locate(root: str, own_git_dir: str, user_folder: str) -> str:
     return path
 
 
-def clear_unknown(home: str) -> None:
-    """Remove the links, pipes and devices below a journal's home in a git dir, unless its private folder was made
-    here: an archive can bring them at any depth, at the names that we write to."""
-    path = f"{home}/{FOLDER}"
-    try:
-        if _has_mark(path, os.lstat(path)):
-            return
-    except OSError:
-        pass
-    for folder, folders, files in os.walk(home):
-        for name in (*folders, *files):
-            below = f"{folder}/{name}"
-            try:
-                mode = os.lstat(below).st_mode
-                if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-                    os.unlink(below)
-            except OSError:
-                continue
-
-
 def _is_sound(git_dir: str, folder: str) -> bool:
     """Return whether a private folder can be in a git dir: it is this user's, and `holdfast` in it is no link."""
     try:

@@ -367,10 +367,7 @@ def discover(start: str | None = None, *, local: bool = False) -> Workspace:
     if not home and git_dir:
         home = os.path.join(git_dir, "holdfast")
         refuse_link(home)
-        remove_links(home)
-        from holdfast.kernel.private_folder import clear_unknown
-
-        clear_unknown(home)
+        remove_links(home, f"{home}/worktree/made")
     elif not home:
         from holdfast.kernel.project_home import find
 

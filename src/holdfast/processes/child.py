@@ -35,11 +35,7 @@ def find_program(name: str) -> str:
 
 
 class TimeOut(Exception):
-    """The program did not end in time. It still runs."""
-
-
-class Stuck(TimeOut):
-    """The program opens a pipe that no other program has open. It still runs."""
+    """The program did not end in time, or cannot: then the argument says what it waits for. It still runs."""
 
 
 class Child:
@@ -99,9 +95,18 @@ class Child:
             if not ready and left <= 0:
                 raise TimeOut
             if not ready:
-                was_stuck, is_stuck = is_stuck, self._is_opening_pipe()
+                was_stuck, is_stuck = is_stuck, False
+                try:
+                    # What it waits for in the kernel, where the system tells.
+                    told = os.open(f"/proc/{self.pid}/wchan", os.O_RDONLY | os.O_CLOEXEC)
+                    try:
+                        is_stuck = os.read(told, 64) == OPENING_PIPE
+                    finally:
+                        os.close(told)
+                except OSError:
+                    continue
                 if was_stuck and is_stuck:
-                    raise Stuck
+                    raise TimeOut(OPENING_PIPE)
             for descriptor, events in ready:
                 if descriptor == self._input:
                     waiting = self._write(waiting, events)
@@ -117,20 +122,6 @@ class Child:
         self._wait(deadline)
         self._close()
         return output, errors
-
-    def _is_opening_pipe(self) -> bool:
-        """Return whether it waits for the other end of a pipe that it opens by name. False where the system does not
-        tell."""
-        try:
-            descriptor = os.open(f"/proc/{self.pid}/wchan", os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:
-            return False
-        try:
-            return os.read(descriptor, 64) == OPENING_PIPE
-        except OSError:
-            return False
-        finally:
-            os.close(descriptor)
 
     def _write(self, waiting: memoryview, events: int) -> memoryview:
         try:

@@ -13,7 +13,7 @@ import apsw
 from holdfast.clients.usage.model import TOKENS
 from holdfast.kernel import canonical_json
 from holdfast.kernel.errors import StoreAway
-from holdfast.kernel.plain_file import strange_beside, unlink_if_any
+from holdfast.kernel.plain_file import DATABASE_FILES, unlink_if_any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -368,8 +368,9 @@ def in_memory() -> Tally:
 
 
 def _connect(path: str) -> apsw.Connection:
-    if strange_beside(path):
-        raise apsw.CantOpenError(path)
+    for ending in DATABASE_FILES:
+        if os.path.exists(path + ending) and not os.path.isfile(path + ending):
+            raise apsw.CantOpenError(path)  # SQLite would wait for a pipe for ever
     connection = apsw.Connection(path)
     try:
         connection.set_busy_timeout(BUSY_MILLISECONDS)
