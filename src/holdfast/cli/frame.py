@@ -320,9 +320,12 @@ def run(arguments: Sequence[str]) -> int:
     """Run the command line; the exit code. Every failure is reported once, in one form."""
     as_json = "--json" in arguments
     # The caller may have closed them: the output goes nowhere then, and the work is still done.
-    sys.stdin = sys.stdin or _open_nothing("r")
-    sys.stdout = sys.stdout or _open_nothing("w")
-    sys.stderr = sys.stderr or _open_nothing("w")
+    sys.stdout = sys.stdout or _open_nothing()
+    sys.stderr = sys.stderr or _open_nothing()
+    if sys.stdin is None:
+        import io
+
+        sys.stdin = io.TextIOWrapper(io.BytesIO())
     for stream in (sys.stdout, sys.stderr):
         # A file name that is not UTF-8 must not end a command that has done its work.
         getattr(stream, "reconfigure", lambda **_: None)(errors="backslashreplace")
@@ -381,10 +384,10 @@ def _parse(arguments: list[str]) -> Parsed | int:
     return parse(arguments)
 
 
-def _open_nothing(mode: str) -> Any:
-    """Return a stream that has nothing to read, or that keeps what is written from reaching anyone."""
+def _open_nothing() -> Any:
+    """Return a stream that keeps what is written from reaching anyone."""
     try:
-        return open(os.devnull, mode, encoding="utf-8")
+        return open(os.devnull, "w", encoding="utf-8")
     except OSError:  # too many open files
         import io
 
