@@ -33,9 +33,8 @@ from holdfast.memory.index import path as index_path
 from holdfast.memory.keep import keep_sessions
 
 if TYPE_CHECKING:
-    from holdfast.clients import kept
     from holdfast.clients.conversation import SessionEvent
-from holdfast.clients.discovery import FoundSession
+    from holdfast.clients.discovery import FoundSession
 
 RECORDINGS = Path(__file__).parent / "recordings"
 HIDDEN = "(left out)"
