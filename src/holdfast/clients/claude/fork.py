@@ -10,7 +10,9 @@ def fork(session: str, path: str, prompt: str, scratch: str) -> ForkedTurn:
     copied = ["--resume", session, "--fork-session", "--no-session-persistence"]
     without_tools = ["--tools", "", "--strict-mcp-config"]
     quiet = ["--settings", '{"disableAllHooks":true}', "--output-format", "json"]
-    return ForkedTurn(["claude", "-p", *copied, *without_tools, *quiet, "--", prompt])
+    # With `-p` it asks nobody whether it may trust the folder, whose settings may name programs.
+    trusted = ["--setting-sources", "user"]
+    return ForkedTurn(["claude", "-p", *copied, *without_tools, *quiet, *trusted, "--", prompt])
 
 
 def reply(output: str, path: str, scratch: str) -> ForkReply:
