@@ -87,8 +87,18 @@ class Member:
         """Report the feature as done; other agents may own it from then on."""
         return self._update(updates.complete)
 
-    def send(self, to: str, subject: str, **fields: str) -> SendResult:
-        """Send a message to another agent. The `fields` are `action`, `details`, `next` and `acknowledge`."""
+    def send(
+        self,
+        to: str,
+        subject: str,
+        *,
+        action: str = "",
+        details: str = "",
+        next: str = "",
+        acknowledge: str = "",
+    ) -> SendResult:
+        """Send a message to another agent."""
+        fields = {"action": action, "details": details, "next": next, "acknowledge": acknowledge}
         return messages.send(self._now(), to, sender=self.agent, subject=subject, **fields)
 
     def inbox(self, *, unread: bool = True, keep_unread: bool = False) -> InboxResult:

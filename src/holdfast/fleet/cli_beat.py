@@ -21,7 +21,7 @@ field_options = together(
         click.option(
             field.option,
             field.name,
-            is_flag=field.kind == FLAG,
+            is_flag=field.kind == FLAG or None,
             multiple=field.kind in (LIST, NOTES),
             type=TEXT_OR_EMPTY if field.kind == TEXT else None,
             metavar=field.metavar,

@@ -177,7 +177,10 @@ def _server_info() -> dict[str, str]:
 
 def claim_stdin() -> BinaryIO:
     """Take standard input away from child processes, such as git: theirs is empty."""
-    source: Any = os.fdopen(os.dup(sys.stdin.fileno()), "rb")
+    try:
+        source: Any = os.fdopen(os.dup(sys.stdin.fileno()), "rb")
+    except OSError:
+        return sys.stdin.buffer  # the caller closed it: nothing comes in
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)

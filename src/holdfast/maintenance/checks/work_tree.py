@@ -16,6 +16,7 @@ from holdfast.kernel.errors import HoldfastError
 from holdfast.kernel.git_index import tracked_below
 from holdfast.kernel.places import list_places
 from holdfast.kernel.plain_file import is_nested_deeper, read_plain
+from holdfast.kernel.private_folder import FOLDER, prepare
 from holdfast.kernel.rename import is_supported
 from holdfast.kernel.state import load
 from holdfast.kernel.streams import is_known, open_writer, rules_of
@@ -115,6 +116,8 @@ def _move_aside(workspace: Workspace, file: TreeFile, now: int) -> tuple[str, st
     stamp = clock.stamp(now).replace(":", "").replace("-", "")
     name = f"{stamp}-{new_id()[:8]}-{file.name}"
     reason = ""
+    # By its mark the next command knows the journal's folder for ours, and leaves links and pipes in it alone.
+    prepare(f"{workspace.home}/{FOLDER}")
     # Beside it where the journal is on another disk.
     for to in (TreeFile(workspace.home, f"aside/{name}"), file.beside(f".{name}")):
         try:
