@@ -41,7 +41,7 @@ LIMITS = {
     "remote": 1822,
     "rfc": 4231,
     "runner": 165,
-    "session": 7907,
+    "session": 7909,
     "testing": 1939,
     "trackers": 1229,
     "undo": 3070,

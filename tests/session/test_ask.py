@@ -139,6 +139,17 @@ def test_the_library_asks_a_person_at_the_programs_terminal(
     assert "rounding the sum, because the tax office" in pack_of(holdfast)
 
 
+def test_a_session_whose_id_is_an_option_is_not_asked(
+    sessions: Sessions, client: Path, home: Path
+) -> None:
+    (transcript,) = (home / ".claude/projects").rglob("*.jsonl")
+    hostile = transcript.with_name("--mcp-config=x.jsonl")
+    transcript.rename(hostile)
+    seen = ask("--transcript", str(hostile))
+    assert "an option stands in the place of the session's id" in " ".join(seen.screen.split())
+    assert not client.exists()
+
+
 def test_a_session_at_work_is_not_asked(sessions: Sessions, client: Path, clients: Clients) -> None:
     clients.start("claude")
     seen = ask("--session", CASES["claude"].session)

@@ -162,6 +162,8 @@ def _run_fork(workspace: Workspace, request: AskRequest, settings: dict[str, Any
         session = (own.get("session") if own else "") or request.session
         if found is not None and not request.transcript.endswith(".db"):
             session = found["session"]
+        if session.startswith("-"):
+            raise Unread("an option stands in the place of the session's id")
         turn = client.fork(session, request.transcript, QUESTIONS, copy)
         output = os.path.join(scratch, "output")
         folder = found["cwd"] if found is not None else ""
