@@ -44,7 +44,7 @@ LIMITS = {
     "session": 7909,
     "testing": 1939,
     "trackers": 1229,
-    "undo": 3070,
+    "undo": 3072,
     "usage": 734,
     "web": 4015,
 }

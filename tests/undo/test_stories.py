@@ -11,6 +11,7 @@ from holdfast.kernel.workspace import discover
 from tests.cli import conftest as command_line
 from tests.cli.conftest import Holdfast
 from tests.conftest import Git
+from tests.gates.person import Terminal
 from tests.session import world
 from tests.undo import scene
 from tests.undo.scene import Prompts, bad_idea, picture_of
@@ -157,6 +158,8 @@ def test_a_conflict_is_shown_with_both_sides_and_changes_nothing(
     assert "+my seven" in sides["one.py"]
     assert "+line 7" in sides["one.py"]
     assert "and nothing was changed" in holdfast("undo", "--yes").out
+    seen = Terminal("undo").leave()
+    assert (seen.code, "and nothing was changed" in " ".join(seen.screen.split())) == (5, True)
     next = holdfast("undo", "1", "one.py", "new", "--json").envelope["next"]
     assert next == ["holdfast undo one.py new --skip-conflicts --yes"]
     assert picture_of(rich) == now

@@ -11,7 +11,7 @@ from holdfast.cli.frame import Call, Reply, warn
 from holdfast.cli.parser import verb
 from holdfast.cli.terminal import ago, cut, diff_line, echo, safe, style, table, terminal_size
 from holdfast.clients.table import title_of
-from holdfast.kernel.errors import NotAllowed, Usage
+from holdfast.kernel.errors import HoldfastError, NotAllowed, Usage
 from holdfast.kernel.text import plural, quote
 from holdfast.undo.operations import (
     ConflictError,
@@ -23,7 +23,7 @@ from holdfast.undo.operations import (
 from holdfast.undo.recovery import finish_unfinished
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from holdfast.undo.operations import FileChange, Row, UndoReport
 
@@ -97,8 +97,10 @@ def _run(call: Call, *, yes: bool, dry_run: bool, with_diff: bool, **given: Any)
         shown = preview(call.workspace, request, now=call.now)
         lines = list(report_lines(shown, call.now))
         is_person = not call.as_json and sys.stdin.isatty() and sys.stdout.isatty()
-        can_ask = is_person and not dry_run and has_changes(shown) and not _blocks(shown, request)
-        if not can_ask:
+        is_asked = is_person and not dry_run
+        if is_asked and shown["conflicts"] and not request.skip_conflicts:
+            return _refuse(shown, lines, ConflictError(shown))
+        if not is_asked or not has_changes(shown):
             next = [_command(request, shown)] if has_changes(shown) and not dry_run else []
             return Reply({**shown}, lines, next=next, pages=dry_run)
         for line in lines:
@@ -113,8 +115,7 @@ def _run(call: Call, *, yes: bool, dry_run: bool, with_diff: bool, **given: Any)
             shown = error.report
         else:
             shown = preview(call.workspace, request, now=call.now)
-        why = [style(f"error: {safe(error.message)}", "red"), f"hint: {safe(error.hint)}"]
-        return Reply({**shown}, [*report_lines(shown, call.now), *why], error=error)
+        return _refuse(shown, report_lines(shown, call.now), error)
     lines = list(report_lines(done, call.now)) if yes else []
     if done["left"]:
         warn(f"Left as they are, because they changed just now: {', '.join(done['left'])}")
@@ -138,8 +139,9 @@ def has_changes(shown: UndoReport) -> bool:
     return bool(shown["files"] or shown["folders"] or shown["is_head_moved"])
 
 
-def _blocks(shown: UndoReport, request: UndoRequest) -> bool:
-    return bool(shown["conflicts"]) and not request.skip_conflicts
+def _refuse(shown: UndoReport, lines: Iterable[str], error: HoldfastError) -> Reply:
+    why = [style(f"error: {safe(error.message)}", "red"), f"hint: {safe(error.hint)}"]
+    return Reply({**shown}, [*lines, *why], error=error)
 
 
 def _said(done: UndoReport) -> str:
