@@ -146,7 +146,7 @@ def test_a_session_whose_id_is_an_option_is_not_asked(
     hostile = transcript.with_name("--mcp-config=x.jsonl")
     transcript.rename(hostile)
     seen = ask("--transcript", str(hostile))
-    assert "an option stands in the place of the session's id" in " ".join(seen.screen.split())
+    assert "its id is an option" in " ".join(seen.screen.split())
     assert not client.exists()
 
 

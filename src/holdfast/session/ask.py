@@ -163,7 +163,7 @@ def _run_fork(workspace: Workspace, request: AskRequest, settings: dict[str, Any
         if found is not None and not request.transcript.endswith(".db"):
             session = found["session"]
         if session.startswith("-"):
-            raise Unread("an option stands in the place of the session's id")
+            raise Unread("its id is an option")
         turn = client.fork(session, request.transcript, QUESTIONS, copy)
         output = os.path.join(scratch, "output")
         folder = found["cwd"] if found is not None else ""
