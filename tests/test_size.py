@@ -18,7 +18,7 @@ LIMITS = {
     "answers": 977,
     "away": 1229,
     "budgets": 5118,
-    "cli": 3537,
+    "cli": 3548,
     "clients": 9296,
     "contrib": 3190,
     "estop": 398,

@@ -95,6 +95,24 @@ def test_a_shortage_is_named(
         assert done.returncode == 0 or said.strip(), (words, "it says why")
 
 
+# What the interpreter said at 30 MB after the command had ended, now and then.
+BEHIND_US = """
+import sys
+from holdfast.cli import main
+sys.argv = ["holdfast", "status"]
+try:
+    main()
+except SystemExit:
+    raise SystemError("exec returned NULL without setting an exception") from None
+"""
+
+
+def test_a_shortage_of_the_interpreter_itself_is_named(workspace: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", BEHIND_US], capture_output=True, text=True)
+    assert (done.returncode, "Traceback" in done.stderr) == (75, False)
+    assert "not enough memory" in done.stderr
+
+
 @pytest.mark.parametrize("words", [["checkpoint", "--task", "x"], ["find", "x"], ["status"]])
 def test_a_program_that_closed_our_input_is_no_bug(workspace: Path, words: list[str]) -> None:
     line = ["/bin/sh", "-c", 'exec "$@" <&-', "sh", sys.executable, "-m", "holdfast", *words]

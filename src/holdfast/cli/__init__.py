@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 def main() -> None:
     """Run `holdfast` and end with its exit code."""
-    sys.unraisablehook = _hide_shortage
+    sys.unraisablehook, sys.excepthook = _hide_shortage, _name_shortage
     try:
         if sys.argv[1:] == ["mcp"]:
             from holdfast.mcp.greeting import greet
@@ -27,6 +31,13 @@ def _hide_shortage(found: sys.UnraisableHookArgs) -> None:
     """Print no traceback where memory was short while something was closed: the command names the shortage."""
     if not isinstance(found.exc_value, MemoryError):
         sys.__unraisablehook__(found)
+
+
+def _name_shortage(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+    """Name a shortage that the interpreter meets outside of `main`, and for which it has no exception of its own."""
+    if isinstance(error, (MemoryError, SystemError)):
+        _fail_to_start(MemoryError())
+    sys.__excepthook__(kind, error, trace)
 
 
 def _fail_to_start(error: BaseException) -> None:
