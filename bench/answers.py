@@ -16,6 +16,7 @@ from scripts.page_server import Serving
 
 from bench.harness import Contender, Plan, Process, Row, python, repository, take_turns, timed_row
 from holdfast.answers.answer import list_open
+from holdfast.clients.claude.events import ATTENDED
 from holdfast.hooks.run import command
 from holdfast.kernel import clock
 from holdfast.kernel.workspace import discover
@@ -80,13 +81,21 @@ class _Person:
         workspace = discover(self._folder)
         page_open.note_open(workspace)
         process = subprocess.Popen(
-            hook, cwd=self._folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            hook,
+            cwd=self._folder,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            # A person looks at the client, whose own dialogue is open beside the hook.
+            env={**os.environ, ATTENDED: "1"},
         )
         assert process.stdin is not None
         process.stdin.write(json.dumps(payload))
         process.stdin.close()
         process.stdin = None
         while not (found := list_open(workspace, clock.now())):
+            if process.poll() is not None:
+                raise RuntimeError("the hook did not wait")
             time.sleep(0.01)
         path = f"/w/{os.path.basename(self._folder)}/questions/{found[0]['id']}"
         workspace.close()

@@ -120,6 +120,7 @@ def _statement(url: str) -> Contender:
         text = canonical_json.dumps(body(version))
         given = {
             "workspace": workspace,
+            "epoch": session.epoch,
             "version": version,
             "hash": record_hash,
             "stream": stream,
