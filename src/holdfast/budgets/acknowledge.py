@@ -331,8 +331,9 @@ def _value(state: BudgetState, type: str) -> float:
 def _describe_reset(budget: Budget, before: BudgetState, person: Person | None) -> Reset:
     state = budget.state()
     lowered = state["lowered"]
-    is_gone = lambda level, kind, _: kind not in lowered.get(level, {})  # noqa: E731
-    dropped = thresholds.select(before["lowered"], is_gone)
+    dropped = thresholds.select(
+        before["lowered"], lambda level, kind, _: kind not in lowered.get(level, {})
+    )
     return {
         "cleared": list(before["acknowledgments"]),
         "lifted": before["stopped"],

@@ -140,8 +140,14 @@ def report(budget: Budget, request: ReportRequest) -> SpendingReport:
     if request.agent:
         accounts = _accounts_of_agent(budget, request)
     else:
-        marks = lambda spent: spending.steps_of_session(workspace, spent["session"])  # noqa: E731
-        accounts = [spending.account(workspace, session=session, marks=marks, now=_now(budget))]
+        accounts = [
+            spending.account(
+                workspace,
+                session=session,
+                marks=lambda spent: spending.steps_of_session(workspace, spent["session"]),
+                now=_now(budget),
+            )
+        ]
     if session and not accounts[0]["spent"]["client"]:
         raise NotFound(
             f"No client's files of session {session} were found.",

@@ -243,8 +243,12 @@ def resume_run(
     if state["status"] == "done":
         return Reply({"run": state["id"], "ended": "done", **runs.count(state)}, summary(state))
     execution = execution_of(call, **options)
-    work = lambda context: operations.resume(context, state["id"], execution)  # noqa: E731
-    return carry_out(call, work, wait=wait, quiet=quiet)
+    return carry_out(
+        call,
+        lambda context: operations.resume(context, state["id"], execution),
+        wait=wait,
+        quiet=quiet,
+    )
 
 
 @click.command()
